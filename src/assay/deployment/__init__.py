@@ -1,0 +1,21 @@
+"""What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
+
+from assay.deployment.engine import EngineReference, parse_engine
+from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
+from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
+
+__all__ = [
+    "Edit",
+    "EngineReference",
+    "Fault",
+    "FaultKind",
+    "Launch",
+    "LaunchKind",
+    "Place",
+    "Syntax",
+    "UserFile",
+    "Variable",
+    "Word",
+    "Written",
+    "parse_engine",
+]

@@ -1,0 +1,65 @@
+"""The errors that assay raises, and the exit code that each becomes.
+
+A message says what, where and with which value; the hint says what to do next. Types and attributes are
+API, messages are not.
+
+    AssayError              any other failure of ours                     exit 1
+    ├─ InputError           a file, option or value of the user is wrong  exit 2
+    │  └─ DeploymentError   a deployment file, with every fault of it
+    ├─ Refused              assay will not do this                        exit 3
+    └─ SourceError          the engine's source is not as expected        exit 5
+       ├─ EngineNotFound    no such release, folder, package or image
+       └─ UnknownIdiom      its options are declared in a way not known
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AssayError(Exception):
+    """Base of all errors that assay raises on purpose.
+
+    Attributes:
+        message: what went wrong, where, with which value; one sentence.
+        hint: what the user can do next, or an empty string.
+        details: further lines, such as the end of another program's output.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "", details: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+
+class InputError(AssayError, ValueError):
+    """A file, option or value that the user gave is wrong."""
+
+    exit_code = 2
+
+
+class DeploymentError(InputError):
+    """A deployment file is wrong; `details` has one line for each fault: `file: key: what was expected`."""
+
+
+class Refused(AssayError):
+    """assay understood and will not do it."""
+
+    exit_code = 3
+
+
+class SourceError(AssayError):
+    """The engine's source is not as expected."""
+
+    exit_code = 5
+
+
+class EngineNotFound(SourceError):
+    """No such release, folder, installed package or image."""
+
+
+class UnknownIdiom(SourceError):
+    """The engine declares its options in a way that no idiom module knows."""

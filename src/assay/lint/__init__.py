@@ -1,0 +1,1 @@
+"""What is wrong with the command line of a deployment, with the place in the user's file; pure."""

@@ -1,0 +1,1 @@
+"""Render results as text, JSON, SARIF or annotations; returns strings, writes nothing."""

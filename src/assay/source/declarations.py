@@ -1,0 +1,151 @@
+"""What an engine declares: options, fields and environment variables, each with file and line."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from assay._value import Value
+
+
+class Site(Value):
+    """A line of the engine's source."""
+
+    file: str
+    """Path from the folder that holds the package: `sglang/srt/server_args.py`."""
+    line: int
+    """Line, from 1."""
+    text: str = ""
+    """That line, without surrounding blanks, at most 200 characters."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Constant(Value):
+    """What an expression of the engine's source stands for, as far as can be told without running it."""
+
+    known: bool
+    """False if it depends on something that only a run would show."""
+    value: Any = None
+    """None, bool, int, float, str, or a list or dict of these; None where not known."""
+    text: str = ""
+    """The expression as written."""
+
+
+Action = Literal["store", "store_const", "boolean", "append", "ignored", "help", "opaque"]
+"""What giving an option does to its destination.
+
+`store` one value or a list, by `nargs`; `store_const` the constant (`store_true` and its kin); `boolean`
+`--x` and `--no-x`; `append` to a list; `ignored` nothing at all (a deprecated option that is only accepted);
+`help` prints and exits; `opaque` something of the engine's own that was not understood.
+"""
+
+Converter = Literal[
+    "text", "int", "float", "json", "json-list", "nullable-text", "si-int", "lora-paths", "opaque"
+]
+"""How the text of a value becomes a value; `opaque` where the engine's own function was not understood."""
+
+
+class Option(Value):
+    """One option of the engine's command line."""
+
+    flags: tuple[str, ...]
+    """Its option strings in the order of declaration; the first is its usual name."""
+    dest: str
+    """Name in the parser's namespace."""
+    field: str | None
+    """Field of the engine's arguments class that the value ends in; None if it ends in none."""
+    action: Action
+    """What giving it does."""
+    converter: Converter = "text"
+    """How its value is read."""
+    type_text: str = ""
+    """The converter as written in the source, such as `json_list_type`; empty where none is given."""
+    nargs: int | str | None = None
+    """As in argparse: None for exactly one value, 0 for none, a number, `?`, `*` or `+`."""
+    const: Constant | None = None
+    """What `store_const`, or `nargs="?"` without a value, stores."""
+    default: Constant
+    """The parser's default."""
+    choices: Constant | None = None
+    """A list of the allowed values, or None if any value is allowed."""
+    required: bool = False
+    """True if the parser refuses a command line without it."""
+    help: str = ""
+    """Its help text as far as it is constant."""
+    deprecated: str = ""
+    """Why the source calls it deprecated (its message or help text), else empty."""
+    replaced_by: str = ""
+    """The flag that the source names instead, else empty."""
+    declared_at: Site
+    """The call that declares it."""
+    last_line: int
+    """Last line of that call."""
+    mentions: tuple[Site, ...] = ()
+    """Up to five lines anywhere in the tree, outside its own declarations, that hold its field, destination
+    or flag as a word, in code or in text. Empty means that nothing can read it by name."""
+
+
+class Field(Value):
+    """One field of the engine's arguments class."""
+
+    name: str
+    """Its name."""
+    type: str
+    """Its annotation as written."""
+    default: Constant
+    """Its declared default; not known where it has none."""
+    required: bool
+    """True if it has no default."""
+    flags: tuple[str, ...] = ()
+    """The flags that set it."""
+    declared_at: Site
+    """Its line."""
+
+
+class EnvironmentVariable(Value):
+    """One environment variable that the engine declares in its own table."""
+
+    name: str
+    """Its name."""
+    type: str
+    """The declaring class as written, such as `EnvBool`."""
+    default: Constant
+    """Its declared default."""
+    declared_at: Site
+    """Its line."""
+
+
+class Gap(Value):
+    """Something in the source that could not be read, and so limits what may be said."""
+
+    site: Site
+    """Where."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class Declarations(Value):
+    """All that an engine's source declares to its users."""
+
+    idiom: str
+    """The idiom module that read it, such as `sglang-argparse`."""
+    arguments_class: str
+    """Name of the class that the command line ends in, such as `ServerArgs`."""
+    declared_at: Site
+    """Where that class is."""
+    options: tuple[Option, ...]
+    """The command line's options, in order of declaration, `--help` included."""
+    fields: tuple[Field, ...]
+    """The fields of that class, in order."""
+    environment: tuple[EnvironmentVariable, ...]
+    """The declared environment variables, in order; empty if the version has no table."""
+    environment_words: tuple[str, ...]
+    """Every word anywhere in the tree that begins with a prefix of the engine's environment variables,
+    sorted; one that ends in `_` is a prefix from which names are built."""
+    deprecated_environment: tuple[tuple[str, str, Site], ...] = ()
+    """(old name, what to use instead, where the source says so)."""
+    config_option: str | None = None
+    """The option that names a YAML file of arguments (`--config`), if the version has it."""
+    gaps: tuple[Gap, ...] = ()
+    """What could not be read."""
