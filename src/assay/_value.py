@@ -7,7 +7,6 @@ from typing import Any, dataclass_transform
 import msgspec
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class _ValueMeta(msgspec.StructMeta):
     """Makes subclasses keyword-only too; msgspec does not inherit that setting."""
 
@@ -16,6 +15,7 @@ class _ValueMeta(msgspec.StructMeta):
         return super().__new__(mcls, name, bases, namespace, **config)
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Value(msgspec.Struct, metaclass=_ValueMeta, frozen=True, forbid_unknown_fields=True):
     """An immutable record.
 

@@ -1,10 +1,12 @@
 """What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
 
 from assay.deployment.engine import EngineReference, parse_engine
+from assay.deployment.files import LIMIT_BYTES, read_user_file
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 
 __all__ = [
+    "LIMIT_BYTES",
     "Edit",
     "EngineReference",
     "Fault",
@@ -18,4 +20,5 @@ __all__ = [
     "Word",
     "Written",
     "parse_engine",
+    "read_user_file",
 ]
