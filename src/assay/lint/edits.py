@@ -1,0 +1,142 @@
+"""Edits on the words of a command line, and writing edits back into files without losing anything."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.deployment import Edit, UserFile, Word, read_user_file
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CONTINUED = re.compile(r"[ \t]*\\[ \t]*\r?\n")
+_BLANKS = re.compile(r"[ \t]*")
+
+
+def removal(words: Sequence[Word]) -> tuple[Edit, ...]:
+    """Edits that take neighbouring words out of a command line, or none where that is not plain.
+
+    Lines that would be left with nothing but a continuation go as a whole.
+    """
+    first, last = words[0], words[-1]
+    if any(not word.editable or word.file != first.file for word in words):
+        return ()
+    if first.syntax == "yaml" and first.file.text[: first.start].rstrip(" '\"").endswith("-"):
+        return _list_items(words)
+    if first.syntax not in ("systemd", "shell", "yaml", "toml"):
+        return ()
+    span = _span(first.file.text, first.start, last.end)
+    return () if span is None else (Edit(file=first.file.path, start=span[0], end=span[1], text=""),)
+
+
+def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """What to cut so that neither a blank line nor a dangling continuation is left."""
+    line = text.rfind("\n", 0, start) + 1
+    alone = not text[line:start].strip(" \t")
+    if not alone:
+        while start > line and text[start - 1] in " \t":
+            start -= 1
+        return start, end
+    if match := _CONTINUED.match(text, end):
+        return line, match.end()
+    rest = text[end : (text + "\n").index("\n", end)]
+    if rest.strip(" \t\r"):
+        blanks = _BLANKS.match(text, end)
+        return start, blanks.end() if blanks else end
+    before = text[:line]
+    continued = re.search(r"[ \t]*\\\r?\n\Z", before)
+    return (continued.start(), end) if continued else None
+
+
+def _list_items(words: Sequence[Word]) -> tuple[Edit, ...]:
+    """Whole lines of a YAML block sequence, one item each."""
+    edits = []
+    for word in words:
+        text = word.file.text
+        line = text.rfind("\n", 0, word.start) + 1
+        end = text.find("\n", word.end)
+        end = len(text) if end < 0 else end + 1
+        if not re.fullmatch(r"[ \t]*-[ \t]+", text[line : word.start]) or text[word.end : end].strip():
+            return ()
+        edits.append(Edit(file=word.file.path, start=line, end=end, text=""))
+    return tuple(edits)
+
+
+def flag_replacement(word: Word, written: str, flag: str) -> tuple[Edit, ...]:
+    """Replace the flag at the beginning of a word, or nothing where it is not written plainly."""
+    start, end = word.offsets[0], word.offsets[len(written)]
+    if not word.editable or word.file.text[start:end] != written:
+        return ()
+    return (Edit(file=word.file.path, start=start, end=end, text=flag),)
+
+
+def apply(text: str, edits: Sequence[Edit]) -> str:
+    """The text with all edits made; of edits that overlap, the earlier one in the file.
+
+    >>> apply("one two three", [Edit(file="f", start=4, end=7, text="2")])
+    'one 2 three'
+    """
+    pieces: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start < at:
+            continue
+        pieces += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*pieces, text[at:]])
+
+
+def write_edits(files: Sequence[UserFile], edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Write the edits into their files, each replaced as a whole or not at all.
+
+    Returns the unified diff of each file that changed. Mode and owner stay; a link stays a link.
+
+    Raises:
+        InputError: a file changed since it was read, or cannot be written.
+    """
+    diffs = []
+    for file in files:
+        mine = [edit for edit in edits if edit.file == file.path]
+        new = apply(file.text, mine)
+        if new != file.text:
+            diffs.append(difference(file, new))
+            _replace(Path(file.path), file, new)
+    return tuple(diffs)
+
+
+def difference(file: UserFile, new: str) -> str:
+    """A unified diff from the file as read to its new text."""
+    lines = difflib.unified_diff(
+        file.text.splitlines(keepends=True), new.splitlines(keepends=True), file.path, file.path
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def _replace(path: Path, file: UserFile, new: str) -> None:
+    if read_user_file(path).text != file.text:
+        raise InputError(f"{path} changed while assay was reading it; nothing was written to it")
+    target = path.resolve()
+    mark = b"\xef\xbb\xbf" if target.read_bytes().startswith(b"\xef\xbb\xbf") else b""
+    try:
+        status = target.stat()
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".assay")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(mark + new.encode("utf-8", errors="surrogateescape"))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(name, status.st_mode & 0o7777)
+            if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+                os.chown(name, status.st_uid, status.st_gid)
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; it is as it was") from error
