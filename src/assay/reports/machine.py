@@ -88,7 +88,7 @@ def lint_sarif(results: Sequence[LintResult], *, version: str) -> str:
         }
         for rule in RULES
     ]
-    driver = {"name": "assay", "version": version, "informationUri": "https://pypi.org/project/assay/"}
+    driver = {"name": "assay", "version": version}
     run = {
         "tool": {"driver": {**driver, "rules": rules}},
         "columnKind": "unicodeCodePoints",
