@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from assay.lint import BY_CODE, RULES, Diagnostic, LintResult, mask, secret_spans
+from assay.diagnostics import BY_CODE, RULES, Diagnostic, LintResult, mask, secret_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

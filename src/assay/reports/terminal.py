@@ -6,13 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from assay._value import Value
-from assay.lint import MASK, LintResult, mask, secret_spans
+from assay.diagnostics import MASK, LintResult, mask, secret_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.deployment import Place, UserFile
-    from assay.lint import Diagnostic
+    from assay.diagnostics import Diagnostic
 
 
 class Style(Value):

@@ -1,9 +1,9 @@
 """What is wrong with the command line of a deployment, with the place in the user's file; pure."""
 
-from assay.lint.diagnostic import Diagnostic, Evidence, Fix, Severity
-from assay.lint.result import EngineSeen, LintResult
-from assay.lint.rules import BY_CODE, RULES, Rule
-from assay.lint.secrets import MASK, is_secret_name, mask, secret_spans
+from assay.diagnostics.diagnostic import Diagnostic, Evidence, Fix, Severity
+from assay.diagnostics.result import EngineSeen, LintResult
+from assay.diagnostics.rules import BY_CODE, RULES, Rule
+from assay.diagnostics.secrets import MASK, is_secret_name, mask, secret_spans
 
 __all__ = [
     "BY_CODE",

@@ -8,7 +8,7 @@ from assay._value import Value
 
 if TYPE_CHECKING:
     from assay.deployment import FaultKind
-    from assay.lint.diagnostic import Severity
+    from assay.diagnostics.diagnostic import Severity
 
 
 class Rule(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay._value import Value
 from assay.deployment import UserFile
-from assay.lint.diagnostic import Diagnostic
+from assay.diagnostics.diagnostic import Diagnostic
 
 
 class EngineSeen(Value):
