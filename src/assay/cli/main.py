@@ -1,0 +1,65 @@
+"""The program `assay`: its verbs, its errors on stderr, its exit codes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+import cyclopts
+
+from assay import __version__
+from assay.cli.lint import lint
+from assay.errors import AssayError
+
+app = cyclopts.App(
+    name="assay",
+    version=__version__,
+    help="Tune LLM inference servers by evidence: read the engine's own source, change the service so that "
+    "it can be undone, measure, decide.",
+    help_format="plaintext",
+    result_action="return_value",
+)
+app.command(lint)
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the program; the exit code is returned (the console script hands it to `sys.exit`).
+
+    Words behind a lone `--` are a command line to look at, not options of ours.
+    """
+    argv = _command_quoted(sys.argv[1:] if argv is None else argv)
+    try:
+        code = app(argv, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except cyclopts.CycloptsError as error:
+        return _failed(str(error), hint="see `assay --help`", code=2)
+    except AssayError as error:
+        return _failed(error.message, hint=error.hint, details=error.details, code=error.exit_code)
+    except KeyboardInterrupt:
+        print("\ninterrupted; nothing half-made is left", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _command_quoted(argv: list[str]) -> list[str]:
+    """`-- COMMAND ...` becomes `--command-line 'COMMAND ...'`."""
+    if "--" not in argv:
+        return argv
+    at = argv.index("--")
+    return [*argv[:at], "--command-line", shlex.join(argv[at + 1 :])]
+
+
+def _failed(message: str, *, hint: str, details: tuple[str, ...] = (), code: int) -> int:
+    print(f"assay: error: {message}", file=sys.stderr)
+    for line in details:
+        print(f"  {line}", file=sys.stderr)
+    if hint:
+        print(f"  hint: {hint}", file=sys.stderr)
+    return code
