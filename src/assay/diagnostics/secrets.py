@@ -11,10 +11,13 @@ _NAME = (
 )
 _SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
 _NOT_SECRET = re.compile(
-    r"tokens|tokenizer|(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)", re.IGNORECASE
+    r"tokens|tokenizer|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
+    re.IGNORECASE,
 )
 _ASSIGNED = re.compile(
-    rf"(?P<name>{_NAME})[\"']?(?:\s*[=:]\s*|\s+)[\"']?(?P<value>[^\s\"'\\]+)", re.IGNORECASE
+    rf"(?P<name>{_NAME})[\"']?(?:\s*[=:]\s*|\s+)"
+    r"(?:\"(?P<double>[^\"]*)|'(?P<single>[^']*)|(?P<bare>[^\s\"'\\]+))",
+    re.IGNORECASE,
 )
 _IN_URL = re.compile(r"(?<=://)[^/\s:@\"']*:[^/\s@\"']+(?=@)")
 
@@ -31,7 +34,7 @@ def is_secret_name(name: str) -> bool:
 def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
     """Stretches of the text that hold one of the secrets or what looks like one, ordered and apart."""
     spans = [match.span() for match in _IN_URL.finditer(text)]
-    spans += [match.span("value") for match in _ASSIGNED.finditer(text) if _holds_secret(match)]
+    spans += [match.span(match.lastgroup or 0) for match in _ASSIGNED.finditer(text) if _holds_secret(match)]
     for secret in secrets:
         at = text.find(secret) if secret else -1
         while at >= 0:
@@ -42,7 +45,7 @@ def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> list[tuple
 
 def _holds_secret(match: re.Match[str]) -> bool:
     """A secret's name with a value behind it that is neither the next option nor a reference."""
-    return is_secret_name(match["name"]) and not match["value"].startswith(("-", "$", "%"))
+    return is_secret_name(match["name"]) and not match[match.lastgroup or 0].startswith(("-", "$", "%"))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

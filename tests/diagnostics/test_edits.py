@@ -1,0 +1,96 @@
+"""Edits: words leave a command line without a trace, and files are written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.deployment import Edit, Syntax, UserFile, Word, read_user_file
+from assay.diagnostics.edits import apply, difference, flag_replacement, removal, write_edits
+from assay.errors import InputError
+
+
+def words(text: str, *wanted: str, syntax: Syntax = "systemd") -> list[Word]:
+    file = UserFile(path="f", text=text)
+    found = []
+    for want in wanted:
+        start = text.index(want)
+        offsets = tuple(range(start, start + len(want) + 1))
+        found.append(
+            Word(text=want, file=file, start=start, end=start + len(want), offsets=offsets, syntax=syntax)
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("before", "gone", "after"),
+    [
+        ("E=run --a 1 --b 2\n", ["--a", "1"], "E=run --b 2\n"),
+        ("E=run --a 1 --b 2\n", ["--b", "2"], "E=run --a 1\n"),
+        ("E=run \\\n  --a 1 \\\n  --b 2\n", ["--a", "1"], "E=run \\\n  --b 2\n"),
+        ("E=run \\\n  --a 1 \\\n  --b 2\n", ["--b", "2"], "E=run \\\n  --a 1\n"),
+        ("E=run \\\n  --a \\\n  1 \\\n  --b 2\n", ["--a", "1"], "E=run \\\n  --b 2\n"),
+        ("E=run \\\n  --a 1 --b 2 \\\n  --c\n", ["--a", "1"], "E=run \\\n  --b 2 \\\n  --c\n"),
+        ("E=run \\\r\n  --a 1 \\\r\n  --b 2\r\n", ["--b", "2"], "E=run \\\r\n  --a 1\r\n"),
+        ("E=run --a", ["--a"], "E=run"),
+    ],
+)
+def test_removal_leaves_a_whole_command_line(before: str, gone: list[str], after: str) -> None:
+    assert apply(before, removal(words(before, *gone))) == after
+
+
+def test_removal_is_not_offered_where_a_comment_would_be_left_hanging() -> None:
+    assert removal(words("E=run \\\n  # why\n  --a 1\n", "--a", "1")) == ()
+
+
+def test_items_of_a_yaml_list_go_with_their_lines() -> None:
+    text = "args:\n  - --a\n  - '1'\n  - --b\n"
+    file = UserFile(path="f", text=text)
+    item = [
+        Word(text="--a", file=file, start=10, end=13, offsets=(10, 11, 12, 13), syntax="yaml"),
+        Word(text="1", file=file, start=18, end=21, offsets=(19, 20), syntax="yaml"),
+    ]
+    assert apply(text, removal(item)) == "args:\n  - --b\n"
+
+
+def test_a_flag_is_replaced_before_its_value() -> None:
+    text = "E=run --tens=4\n"
+    (word,) = words(text, "--tens=4")
+    assert apply(text, flag_replacement(word, "--tens", "--tensor")) == "E=run --tensor=4\n"
+
+
+@given(st.text("ab", max_size=12), st.data())
+def test_apply_of_nothing_changes_nothing(text: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(text)))
+    assert apply(text, [Edit(file="f", start=at, end=at, text="")]) == text
+
+
+def test_written_files_keep_mode_link_mark_and_bytes(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"\xef\xbb\xbfone \xff two\r\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    file = read_user_file(link)
+    (diff,) = write_edits([file], [Edit(file=file.path, start=0, end=3, text="1")])
+    assert real.read_bytes() == b"\xef\xbb\xbf1 \xff two\r\n"
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert "+1 " in diff
+    assert os.listdir(tmp_path) == ["real", "link"] or set(os.listdir(tmp_path)) == {"real", "link"}
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "unit"
+    path.write_text("one")
+    file = read_user_file(path)
+    path.write_text("two")
+    with pytest.raises(InputError, match="changed while"):
+        write_edits([file], [Edit(file=file.path, start=0, end=1, text="x")])
+    assert path.read_text() == "two"
+
+
+def test_the_difference_reads_as_a_patch() -> None:
+    text = difference(UserFile(path="f", text="a\nb"), "a\nc")
+    assert text == "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"

@@ -1,0 +1,48 @@
+"""Secrets: what is masked, and what is left readable."""
+
+import pytest
+
+from assay.diagnostics import is_secret_name, mask, secret_spans
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Environment=HF_TOKEN=hf_abc SGLANG_X=1", "Environment=HF_TOKEN=*** SGLANG_X=1"),
+        ('Environment="HF_TOKEN=hf_abc"', 'Environment="HF_TOKEN=***"'),
+        ("  --api-key sk-1 --port 1", "  --api-key *** --port 1"),
+        ("  --api-key=sk-1 \\", "  --api-key=*** \\"),
+        ("  --admin-api-key 'sk 1'", "  --admin-api-key '***'"),
+        ("OPENAI_API_KEY: sk-abc", "OPENAI_API_KEY: ***"),
+        ("AWS_SECRET_ACCESS_KEY=a/b+c", "AWS_SECRET_ACCESS_KEY=***"),
+        ("POSTGRES_PASSWORD=x", "POSTGRES_PASSWORD=***"),
+        ("https://user:pw@index/simple", "https://***@index/simple"),
+    ],
+)
+def test_what_looks_like_a_secret_is_masked(text: str, shown: str) -> None:
+    assert mask(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--max-total-tokens 16384",
+        "--tokenizer-path /models/x",
+        "--speculative-num-draft-tokens 4",
+        "--api-key $KEY",
+        "--tokenizer-mode auto",
+        "http://127.0.0.1:30000/v1",
+    ],
+)
+def test_ordinary_options_stay_readable(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_given_values_are_masked_wherever_they_stand() -> None:
+    assert mask("got `x9y8`, not x9", frozenset({"x9y8"})) == "got `***`, not x9"
+    assert secret_spans("aXbX", frozenset({"X", ""})) == [(1, 2), (3, 4)]
+
+
+def test_names() -> None:
+    assert is_secret_name("HUGGING_FACE_HUB_TOKEN")
+    assert not is_secret_name("tokenizer_path")
