@@ -18,7 +18,12 @@ MAX_DEPTH = 100
 FUEL_PER_EXPRESSION = 400_000
 FUEL_PER_TREE = 10_000_000
 SUPPRESS = "==SUPPRESS=="
-_KNOWN_OUTSIDE = {"argparse.SUPPRESS": SUPPRESS, "argparse.REMAINDER": "...", "math.inf": float("inf")}
+_KNOWN_OUTSIDE = {
+    "argparse.SUPPRESS": SUPPRESS,
+    "argparse.REMAINDER": "...",
+    "math.inf": float("inf"),
+    "sys.maxsize": 2**63 - 1,
+}
 _UNBOUND = object()
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
 
@@ -92,6 +97,14 @@ class Folder:
         if isinstance(found, External) and found.dotted in _KNOWN_OUTSIDE:
             return _KNOWN_OUTSIDE[found.dotted]
         return found
+
+    def field_default(self, owner: Defined, expr: ast.expr) -> Constant:
+        """What the right side of a field's declaration gives as default."""
+        text = owner.module.text(expr)
+        try:
+            return Constant(known=True, value=plain(self.classes.default(owner, expr)), text=text)
+        except NotKnown:
+            return Constant(known=False, text=text)
 
     def in_class(self, owner: Defined, expr: ast.expr) -> object:
         """What an expression in a class body stands for."""
@@ -193,10 +206,10 @@ class Folder:
                 spread: Any = self._value(value, scope)
                 result.update(spread)
                 continue
-            try:
-                folded = self._value(value, scope)
-            except NotKnown:
-                folded = Unclear()
+            folded: object = Unclear()
+            if not _names_a_class(value):
+                with contextlib.suppress(NotKnown):
+                    folded = self._value(value, scope)
             result[self._value(key, scope)] = folded
         return result
 
@@ -315,3 +328,8 @@ class Folder:
                 operations.change(owner, call.func.attr, arguments, keywords)
             except _FAULTS as error:
                 raise NotKnown(str(error)) from error
+
+
+def _names_a_class(node: ast.expr) -> bool:
+    """Whether a name is written as classes are; tables of those are only read for their keys."""
+    return isinstance(node, ast.Name) and node.id.lstrip("_")[:1].isupper() and not node.id.isupper()
