@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ MAX_MENTIONS = 5
 MAX_BYTES = 64 << 20
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _BLANKED = bytes(byte if byte in _WORD + b"-" else 0x20 for byte in range(256))
+_LINE_END = re.compile(rb"\n")
 _MAX_PARTS = 16
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git"})
 
@@ -38,7 +41,7 @@ class _Search:
 def add_mentions(
     declarations: Declarations, root: Path, package: str, prefixes: tuple[str, ...]
 ) -> Declarations:
-    """The declarations with `Option.mentions` and `environment_words` filled from all files of the package."""
+    """The declarations with `mentions` and `environment_words` filled from all files of the package."""
     searches = [_search(declarations, option) for option in declarations.options]
     scan = _Scan(searches, tuple(prefix.encode() for prefix in prefixes))
     for path in _files(root / package):
@@ -78,12 +81,15 @@ class _Scan:
         """Note what one file holds."""
         tokens = set(data.translate(_BLANKED).split())
         wanted = tokens & self._open.keys()
-        if b"-" in data:
-            wanted.update(*(self._parts(token) for token in tokens if b"-" in token))
+        dashed = [token for token in tokens if b"-" in token] if b"-" in data else []
+        wanted.update(*map(self._parts, dashed))
         if any(prefix in data for prefix in self._prefixes):
-            self._note_environment(tokens)
-        for word in sorted(wanted & self._open.keys()):
-            self._locate(file, data, word)
+            parts = [part for token in dashed for part in token.split(b"-")]
+            self.environment.update(word for word in (*tokens, *parts) if word.startswith(self._prefixes))
+        if wanted:
+            ends = [match.start() for match in _LINE_END.finditer(data)]
+            for word in sorted(wanted & self._open.keys()):
+                self._locate(file, data, word, ends)
 
     def _parts(self, token: bytes) -> tuple[bytes, ...]:
         """The words of interest between the dashes of a token, joined by dashes or alone."""
@@ -94,15 +100,10 @@ class _Scan:
             self._dashed[token] = tuple(runs & self._open.keys())
         return self._dashed[token]
 
-    def _note_environment(self, tokens: set[bytes]) -> None:
-        for token in tokens:
-            if any(prefix in token for prefix in self._prefixes):
-                self.environment.update(part for part in token.split(b"-") if part.startswith(self._prefixes))
-
-    def _locate(self, file: str, data: bytes, word: bytes) -> None:
+    def _locate(self, file: str, data: bytes, word: bytes, ends: list[int]) -> None:
         """Add the lines that hold the word to the searches that still want some."""
         searches = self._open[word]
-        for line, start in _lines_with(data, word):
+        for line, start in _lines_with(data, word, ends):
             searches = [search for search in searches if len(search.found) < MAX_MENTIONS]
             if not searches:
                 break
@@ -115,19 +116,18 @@ class _Scan:
             del self._open[word]
 
 
-def _lines_with(data: bytes, word: bytes) -> Iterator[tuple[int, int]]:
-    """Number of each line that holds the whole word, and an offset in it."""
-    at, line, counted = data.find(word), 1, 0
+def _lines_with(data: bytes, word: bytes, ends: list[int]) -> Iterator[tuple[int, int]]:
+    """Number of each line that holds the whole word, and an offset in it; `ends` has the line ends."""
+    at = data.find(word)
     while at >= 0:
         end = at + len(word)
         following = end
         if (at == 0 or data[at - 1] not in _WORD) and (end == len(data) or data[end] not in _WORD):
-            line += data.count(b"\n", counted, at)
-            counted = at
-            yield line, at
-            following = data.find(b"\n", end)
-            if following < 0:
+            line = bisect_left(ends, at)
+            yield line + 1, at
+            if line == len(ends):
                 return
+            following = ends[line]
         at = data.find(word, following)
 
 

@@ -49,11 +49,15 @@ def read_environment(folder: Folder, module_name: str) -> Environment:
 
 def _table(folder: Folder, owner: Defined) -> Iterator[tuple[EnvironmentVariable, str]]:
     """Each `NAME = Class(default)` of a class body whose class reads the environment, and its old name."""
+    reads: dict[str, bool] = {}
     for node in owner.node.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Call):
             continue
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        if isinstance(target, ast.Name) and _reads_environment(folder, owner.module, node.value.func):
+        written = ast.unparse(node.value.func)
+        if written not in reads:
+            reads[written] = _reads_environment(folder, owner.module, node.value.func)
+        if isinstance(target, ast.Name) and reads[written]:
             yield _variable(folder, owner, target.id, node, node.value)
 
 
