@@ -32,18 +32,33 @@ class Constant(Value):
     """The expression as written."""
 
 
-Action = Literal["store", "store_const", "boolean", "append", "ignored", "help", "opaque"]
+Action = Literal["store", "store_const", "boolean", "append", "ignored", "refused", "help", "opaque"]
 """What giving an option does to its destination.
 
 `store` one value or a list, by `nargs`; `store_const` the constant (`store_true` and its kin); `boolean`
 `--x` and `--no-x`; `append` to a list; `ignored` nothing at all (a deprecated option that is only accepted);
+`refused` stops the engine with an error (a removed option that explains itself);
 `help` prints and exits; `opaque` something of the engine's own that was not understood.
 """
 
 Converter = Literal[
-    "text", "int", "float", "json", "json-list", "nullable-text", "si-int", "lora-paths", "opaque"
+    "text", "int", "float", "bool", "json", "json-list", "nullable-text", "si-int", "lora-paths", "opaque"
 ]
-"""How the text of a value becomes a value; `opaque` where the engine's own function was not understood."""
+"""How the text of a value becomes a value.
+
+`bool` is Python's own: true for every text but the empty one; `json` as `json.loads` reads it, `json-list`
+as `orjson.loads` does (any JSON value, without `NaN`); `nullable-text` makes None of `""` and `"None"`;
+`si-int` knows `k`, `Mi` and so on; `lora-paths` makes a dict of a value in braces; `opaque` is a function of
+the engine's own that was not understood.
+"""
+
+ConfigRules = Literal["none", "plain", "typed", "opaque"]
+"""How a file of arguments is merged into the command line.
+
+`none` there is no such file; `plain` a true value gives a bare flag, a false one nothing; `typed` that only
+for `store_true` options, other booleans become a value, and options that do neither `store` nor `store_true`
+are refused; `opaque` in a way of the engine's own that was not understood.
+"""
 
 
 class Option(Value):
@@ -57,6 +72,8 @@ class Option(Value):
     """Field of the engine's arguments class that the value ends in; None if it ends in none."""
     action: Action
     """What giving it does."""
+    action_text: str = ""
+    """The action as written, such as `store_true` or `DeprecatedAction`; empty where none is given."""
     converter: Converter = "text"
     """How its value is read."""
     type_text: str = ""
@@ -145,7 +162,15 @@ class Declarations(Value):
     sorted; one that ends in `_` is a prefix from which names are built."""
     deprecated_environment: tuple[tuple[str, str, Site], ...] = ()
     """(old name, what to use instead, where the source says so)."""
+    renamings: tuple[Site, ...] = ()
+    """Lines that only hand a destination's value to a field of another name: `args.tp_size = …`."""
     config_option: str | None = None
     """The option that names a YAML file of arguments (`--config`), if the version has it."""
+    config_rules: ConfigRules = "none"
+    """How that file is merged."""
+    abbreviations: bool = True
+    """Whether the parser takes a unique prefix of a long flag for the flag."""
+    version: str = ""
+    """The engine's version as its source states it, or empty."""
     gaps: tuple[Gap, ...] = ()
     """What could not be read."""
