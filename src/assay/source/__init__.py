@@ -12,7 +12,7 @@ from assay.source.declarations import (
 )
 from assay.source.limits import Limits, run_limited
 from assay.source.progress import Progress, no_progress
-from assay.source.read import ReadRequest, read
+from assay.source.reading import ReadRequest, read
 from assay.source.tree import Tree, open_tree
 
 __all__ = [

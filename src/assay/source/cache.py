@@ -22,7 +22,6 @@ import errno
 import fcntl
 import hashlib
 import os
-import secrets
 import shutil
 from typing import TYPE_CHECKING
 
@@ -68,7 +67,7 @@ class Cache:
         path = self._record(kind, key)
         with contextlib.suppress(OSError):
             self._make(path.parent)
-            unfinished = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+            unfinished = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
             try:
                 unfinished.write_bytes(_MAGIC + hashlib.sha256(payload).digest() + payload)
                 unfinished.replace(path)
@@ -108,7 +107,7 @@ class Cache:
         with self._plain_errors():
             with self._gate() as parent:
                 _sweep(parent)
-                folder = parent / secrets.token_hex(8)
+                folder = parent / os.urandom(8).hex()
                 folder.mkdir(mode=0o700)
                 lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 fcntl.flock(lock, fcntl.LOCK_EX)

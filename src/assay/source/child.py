@@ -69,12 +69,20 @@ def _limit(memory: int, cpu: int) -> None:
     import contextlib
     import resource
 
-    wanted = ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_FSIZE, 0))
-    for kind, value in (*wanted, (resource.RLIMIT_CORE, 0)):
+    # a second between soft and hard: the first signal says why, the second cannot be ignored
+    wanted = (
+        (resource.RLIMIT_AS, memory, memory),
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_CORE, 0, 0),
+    )
+    for kind, soft, hard in wanted:
         with contextlib.suppress(ValueError, OSError):
-            hard = resource.getrlimit(kind)[1]
-            allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(kind, (allowed, allowed))
+            most = resource.getrlimit(kind)[1]
+            if most == resource.RLIM_INFINITY:
+                resource.setrlimit(kind, (soft, hard))
+            else:
+                resource.setrlimit(kind, (min(soft, most), min(hard, most)))
 
 
 class _Notes:

@@ -9,7 +9,6 @@ import sys
 import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from assay._value import Value
 from assay.errors import EngineNotFound, InputError, SourceError
@@ -141,6 +140,8 @@ def _installed_in(packages: Path, engine: Engine) -> Place | None:
 
 def _editable_folders(packages: Path, engine: Engine) -> Iterator[Path]:
     """Folders that an editable installation points to, read from its files, none of which is run."""
+    from urllib.parse import unquote, urlsplit
+
     for name in engine.distributions:
         for info in packages.glob(f"{name.replace('-', '_')}-*.dist-info/direct_url.json"):
             if found := re.search(r'"url"\s*:\s*"(file:[^"]+)"', _small_text(info)):

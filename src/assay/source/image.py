@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 import shutil
 import subprocess
 import tarfile
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _TOOLS = ("docker", "podman")
 _TIMEOUT_S = 600.0
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]*")
+_ABSENT = re.compile(r"could not (?:find|be found)|no such (?:file|container:path)", re.I)
 _PREFIXES = ("/usr/local", "/usr", "/opt/venv", "/opt/conda", "/root/.venv", "/app/.venv", "/venv")
 _PYTHONS = ("python3.12", "python3.11", "python3.10", "python3.13", "python3")
 
@@ -79,7 +80,7 @@ class Image:
             EngineNotFound: none is there; `details` says where it was looked for.
             SourceError: the image cannot be read, or is made so as to harm.
         """
-        name = f"assay-{secrets.token_hex(6)}"
+        name = f"assay-{os.urandom(6).hex()}"
         try:
             # the command is never run: `create` only insists on one where the image has none
             created = run_tool(
@@ -127,20 +128,23 @@ class Image:
             running(command, out=subprocess.PIPE, err=err) as process,
         ):
             found = untar(cast("IO[bytes]", process.stdout), self.reference, package, into)
-            if process.wait(_TIMEOUT_S) == 0 and found is not None:
-                return found
-            if found is not None:
-                err.seek(0)
-                said = err.read(1 << 16).decode(errors="replace")
-                raise SourceError(f"copying {path} out of {self.reference} failed", details=last_lines(said))
-            shutil.rmtree(into / package, ignore_errors=True)
-            return None
+            code = process.wait(_TIMEOUT_S)
+            err.seek(0)
+            said = err.read(1 << 16).decode(errors="replace")
+        if code == 0 and found is not None and f"{package}/__init__.py" in found.hashes:
+            return found
+        if code != 0 and (found is not None or not _ABSENT.search(said)):
+            raise SourceError(
+                f"copying {path} out of image {self.reference} failed", details=last_lines(said)
+            )
+        shutil.rmtree(into / package, ignore_errors=True)
+        return None
 
 
 def untar(
     stream: IO[bytes], archive: str, package: str, into: Path, limits: UnpackLimits | None = None
 ) -> Unpacked | None:
-    """Unpack a stream of tar data whose top folder is the package; None if it is empty or another folder.
+    """Unpack the package folder from a stream of tar data; None if the stream is empty.
 
     Raises:
         SourceError: it is broken, or made so as to harm.
@@ -161,7 +165,5 @@ def untar(
     except tarfile.ReadError as error:
         if writer.hashes or "empty" not in str(error):
             raise SourceError(f"{archive}: the copy of it is broken: {error}") from error
-        return None
-    if f"{package}/__init__.py" not in writer.hashes:
         return None
     return Unpacked(package=package, hashes=writer.hashes, omitted=tuple(writer.omitted))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CHUNK = 1 << 20
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UnpackLimits(Value):
@@ -58,7 +59,7 @@ class Names:
     """Checks the names of one archive as they come.
 
     Raises:
-        SourceError: a name leads out of its folder, is there twice, or is the same as another to some file system.
+        SourceError: a name leads out of its folder, or is there twice for some file system.
     """
 
     def __init__(self, archive: str, limits: UnpackLimits) -> None:
@@ -141,9 +142,7 @@ class Writer:
         if folder not in self._made:
             os.makedirs(folder, mode=0o755, exist_ok=True)
             self._made.add(folder)
-        descriptor = os.open(
-            target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
-        )
+        descriptor = os.open(target, _NEW_FILE, 0o644)
         with open(descriptor, "wb", buffering=0) as out:
             sha256 = self._copy(path, stream, size, out)
         if counts(path):

@@ -1,4 +1,4 @@
-"""Fetches the wheel of a release with the user's own pip and its settings: index, proxy, certificates, credentials."""
+"""Fetches the wheel of a release with the user's own pip and all of its settings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _find_pip() -> tuple[str, ...]:
             return (found,)
     raise SourceError(
         "no pip here to fetch a release with: this Python has none, nor is pip3 or pip on the PATH",
-        hint="install pip (python -m ensurepip), or download the wheel and name its file: ./sglang-0.5.10-….whl",
+        hint="install pip (python -m ensurepip), or name the file of a wheel: ./sglang-0.5.10-….whl",
     )
 
 

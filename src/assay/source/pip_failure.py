@@ -22,7 +22,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], str, str], ...] = (
     ),
     (
         re.compile(
-            r"ProxyError|proxy connection error|Unable to connect to proxy|Cannot connect to proxy|\b407 (?:Client Error|Proxy)",
+            r"ProxyError|proxy connection error|connect to proxy|\b407 (?:Client Error|Proxy)",
             re.I,
         ),
         "the proxy refused or could not be reached",
@@ -126,7 +126,7 @@ def no_fitting_wheel(attempts: Sequence[Attempt], name: str, version: str) -> En
     if not versions:
         return EngineNotFound(
             f"no package {name} with any wheel in the package index that pip uses",
-            hint="check the name, and pip's index (pip config list); or name a checkout or a wheel's file instead",
+            hint="check the name and pip's index (pip config list), or name a checkout or a wheel's file",
             details=last,
         )
     return EngineNotFound(

@@ -39,7 +39,7 @@ class Tree(Value):
     origin: str
     """Where it came from, for people: `wheel sglang-0.5.10-py3-none-any.whl`."""
     omitted: tuple[Omitted, ...] = ()
-    """Files that belong to it and that a reader does not see: what is said of the whole tree excludes them."""
+    """Files that belong to it and that a reader does not see: no statement about the tree covers them."""
 
     @property
     def folder(self) -> Path:
@@ -56,9 +56,9 @@ def open_tree(
 ) -> Tree:
     """Make the source that a reference names available as a folder, and digest it.
 
-    A release, wheel or image is unpacked into the cache once; folders and environments are read where they are.
-    `engine` is the engine that the source must be of, or None if any will do. Published releases do not change,
-    so that a second call uses neither network nor pip.
+    A release, wheel or image is unpacked into the cache once; folders and environments are read where they
+    are. `engine` is the engine that the source must be of, or None if any will do. Published releases do not
+    change, so that a second call uses neither network nor pip.
 
     Raises:
         InputError: the reference contradicts `engine`, or is malformed.
