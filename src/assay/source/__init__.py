@@ -1,5 +1,6 @@
 """An engine's source tree, read and never imported: fetched, unpacked, digested, and its options declared."""
 
+from assay.source.cache import Cache, Omitted
 from assay.source.command_line import parse
 from assay.source.config_file import ReadConfig
 from assay.source.declarations import (
@@ -11,11 +12,16 @@ from assay.source.declarations import (
     Option,
     Site,
 )
+from assay.source.limits import Limits, run_limited
 from assay.source.parsed_command import ArgumentWord, ConfigEntry, Given, Parsed, Problem, ProblemKind
-from assay.source.reader import ReadRequest, read_declarations, read_declarations_job
+from assay.source.progress import Progress, no_progress
+from assay.source.reader import read_declarations
+from assay.source.reading import ReadRequest, read
+from assay.source.tree import Tree, open_tree
 
 __all__ = [
     "ArgumentWord",
+    "Cache",
     "ConfigEntry",
     "Constant",
     "Declarations",
@@ -23,14 +29,21 @@ __all__ = [
     "Field",
     "Gap",
     "Given",
+    "Limits",
+    "Omitted",
     "Option",
     "Parsed",
     "Problem",
     "ProblemKind",
+    "Progress",
     "ReadConfig",
     "ReadRequest",
     "Site",
+    "Tree",
+    "no_progress",
+    "open_tree",
     "parse",
+    "read",
     "read_declarations",
-    "read_declarations_job",
+    "run_limited",
 ]

@@ -207,7 +207,7 @@ class Setup:
         return parser
 
     def _on_parser(self, parser: Parser, node: ast.Call, scope: Scope) -> object:
-        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - so it was called
+        assert isinstance(node.func, ast.Attribute)
         name = node.func.attr
         if name == "add_argument":
             self._declare(parser, node, scope)
@@ -251,7 +251,7 @@ class Setup:
     def _arguments(
         self, function: Defined, node: ast.Call, scope: Scope, owner: Defined | None = None
     ) -> dict[str, object]:
-        assert isinstance(function.node, ast.FunctionDef)  # noqa: S101 - classes were told apart before
+        assert isinstance(function.node, ast.FunctionDef)
         parameters = [parameter.arg for parameter in _parameters(function.node)]
         decorators = [ast.unparse(decorator) for decorator in function.node.decorator_list]
         values: dict[str, object] = {}

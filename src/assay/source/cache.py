@@ -1,0 +1,178 @@
+"""Where fetched trees and what was derived from them are kept between runs.
+
+    CACHE/CACHEDIR.TAG      tells backup programs that all this can be made again
+    CACHE/v1/               the layout's version; another version never looks in here
+      trees/DIGEST/         an unpacked tree: the package folder and the wheel's dist-info
+      records/KIND/KEY      small records; KEY is the SHA-256 of what the record is about
+        sources/            release, wheel file or image -> the Tree that it unpacked to
+        tables/             folder -> (size, times, inode, SHA-256) of each of its files
+        derived/            (digest, name, schema) -> what was made from that tree
+      scratch/NAME/         unfinished work of one process, which holds a lock on NAME/lock
+
+A record is a line that names the format, the SHA-256 of the rest, and the rest: one that does not agree
+with itself counts as absent. Finished things appear by rename, so that two processes, or one that was
+killed, never leave half of anything; what a killed one left in `scratch` is removed by a later one. A whole
+cache may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from assay._value import Value
+from assay.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MAGIC = b"assay record 1\n"
+_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# made by assay; can be deleted at any time\n"
+
+
+class Cache:
+    """One cache folder, made when it is first written to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._base = folder / "v1"
+
+    def cached(self, digest: str, name: str, schema: str) -> bytes | None:
+        """What was stored for the tree of that digest under that name and schema, or None."""
+        return self.load("derived", f"{digest} {name} {schema}")
+
+    def store(self, digest: str, name: str, schema: str, payload: bytes) -> None:
+        """Keep something made from the tree of that digest."""
+        self.save("derived", f"{digest} {name} {schema}", payload)
+
+    def load(self, kind: str, key: str) -> bytes | None:
+        """The record, or None where there is none that agrees with itself."""
+        try:
+            data = self._record(kind, key).read_bytes()
+        except OSError:
+            return None
+        head = len(_MAGIC) + 32
+        if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
+            return None
+        return data[head:]
+
+    def save(self, kind: str, key: str, payload: bytes) -> None:
+        """Write a record whole or not at all; a cache that cannot be written is only slower."""
+        path = self._record(kind, key)
+        with contextlib.suppress(OSError):
+            self._make(path.parent)
+            unfinished = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
+            try:
+                unfinished.write_bytes(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+
+    def _record(self, kind: str, key: str) -> Path:
+        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+        return self._base / "records" / kind / name
+
+    def tree_folder(self, digest: str) -> Path:
+        """Where the unpacked tree of that digest is or would be."""
+        return self._base / "trees" / digest
+
+    def keep_tree(self, unpacked: Path, digest: str) -> bool:
+        """Move a finished tree, which lies in a scratch folder, to its place.
+
+        False if one is there already: another process was faster. Its files are then still to be checked.
+        """
+        self._make(self._base / "trees")
+        try:
+            unpacked.rename(self.tree_folder(digest))
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return False
+        return True
+
+    def drop_tree(self, digest: str) -> None:
+        """Remove a tree that was found not to be what it should be."""
+        with self.scratch() as scratch, contextlib.suppress(FileNotFoundError):
+            self.tree_folder(digest).rename(scratch / "dropped")
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder for unfinished work, removed at the end; OSErrors in here become SourceErrors."""
+        with self._plain_errors():
+            with self._gate() as parent:
+                _sweep(parent)
+                folder = parent / os.urandom(8).hex()
+                folder.mkdir(mode=0o700)
+                lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+    @contextlib.contextmanager
+    def _gate(self) -> Iterator[Path]:
+        """The scratch folder's parent, while no other process makes or sweeps one."""
+        parent = self._base / "scratch"
+        self._make(parent)
+        gate = os.open(parent / "gate", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            yield parent
+        finally:
+            os.close(gate)
+
+    def _make(self, folder: Path) -> None:
+        if folder.is_dir():
+            return
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / "CACHEDIR.TAG").write_bytes(_TAG)
+
+    @contextlib.contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            named = error.filename if isinstance(error.filename, str) else ""
+            if named and not named.startswith(str(self.folder)):
+                raise SourceError(f"cannot use {named}: {reason}") from error
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise SourceError(
+                f"cannot write to the cache {named or self.folder}: {reason}",
+                hint="make room there, or name another folder for the cache"
+                if full
+                else "name a folder for the cache that you may write to",
+            ) from error
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the scratch folders whose process is gone."""
+    for entry in os.scandir(parent):
+        if not entry.is_dir(follow_symlinks=False):
+            continue
+        with contextlib.suppress(OSError):
+            lock = os.open(os.path.join(entry.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(entry.path, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+class Omitted(Value):
+    """A file of the tree that a reader does not get to see, and so a limit of what may be said."""
+
+    file: str
+    """Path from the tree's root."""
+    reason: str
+    """Why, in a few words."""
+    sha256: str = ""
+    """Digest of its contents where they could be read."""
