@@ -23,8 +23,9 @@ def deployment_file() -> str:
 
 _DEPLOYMENT_HEAD = """# The deployment file
 
-Source: `src/assay/deployment/keys.py`. A deployment file is TOML and says what is served, by which engine, on which
-machine and started how. `assay lint FILE.toml` reads it. `examples/deployments/` has complete ones.
+Source: `src/assay/deployment/keys.py`. A deployment file is TOML and says what is served, by which
+engine, on which machine and started how. `assay lint FILE.toml` reads it. `examples/deployments/` has
+complete ones.
 
 ```toml
 engine = "sglang==0.5.10"
@@ -37,26 +38,28 @@ preset = "Qwen/Qwen3-32B-FP8"
 gpus = "2x L40S"
 ```
 
-Relative paths are relative to the folder of the file; `~` is your home. Every fault of a file is told at once, each with
-its line. A file may have 1 MiB and 32 levels. Values of `command` and `[environment]` never appear in messages.
+Relative paths are relative to the folder of the file; `~` is your home. Every fault of a file is told
+at once, each with its line. A file may have 1 MiB and 32 levels. Values of `command` and
+`[environment]` never appear in messages.
 """
 
 _TABLES = (
     (
         "",
-        "Keys at the top stand before the first `[table]`. Exactly one of `command`, `unit`, `script`, `compose` and "
-        '`manifest` says how the server is started. In a `"""` string, end each line but the last with `\\`.',
+        "Keys at the top stand before the first `[table]`. Exactly one of `command`, `unit`, `script`, "
+        "`compose` and `manifest` says how the server is started. "
+        'In a `"""` string, end each line but the last with `\\`.',
     ),
     (
         "model",
-        "The model's own facts are those of its config.json. Nothing is downloaded and no code of the model is run. "
-        "The cache is looked for where `HF_HUB_CACHE`, `HF_HOME` or `XDG_CACHE_HOME` say, else in "
+        "The model's own facts are those of its config.json. Nothing is downloaded and no code of the model "
+        "is run. The cache is looked for where `HF_HUB_CACHE`, `HF_HOME` or `XDG_CACHE_HOME` say, else in "
         "`~/.cache/huggingface/hub`.",
     ),
     (
         "hardware",
-        "`gpus` names an accelerator of the shipped table; the other keys replace its facts, or describe one that is "
-        "not in it.",
+        "`gpus` names an accelerator of the shipped table; the other keys replace its facts, or describe one "
+        "that is not in it.",
     ),
     ("environment", "Names of variables, with their values."),
     ("libraries", "Names of Python distributions; case, `-`, `_` and `.` do not tell names apart."),
@@ -83,27 +86,34 @@ def _key_table(table: str, text: str) -> str:
 def accelerators_page() -> str:
     """The accelerators that assay knows, from `deployment/accelerators.toml`."""
     sources = "".join(f"- **{each.name}**: {each.source}.\n" for each in accelerators())
-    return f"{MADE}{_ACCELERATORS_HEAD}{_names_table()}{_ACCELERATORS_FIGURES}{_figures_table()}\n## Sources\n\n{sources}"
+    tables = f"{_ACCELERATORS_HEAD}{_names_table()}{_ACCELERATORS_FIGURES}{_figures_table()}"
+    return f"{MADE}{tables}\n## Sources\n\n{sources}"
 
 
 _ACCELERATORS_HEAD = """# Accelerators
 
-Source: `src/assay/deployment/accelerators.toml`. What `gpus = "4x …"` may name, and the figures that then hold. Case,
-punctuation, the vendor's name and the order of words do not matter. Where a name has variants, the plain name means the
-one that most servers have: it is an alias below (`H100` is the SXM module, `A100` the SXM module with 80 GB, `RTX PRO
-6000` the Workstation Edition).
+Source: `src/assay/deployment/accelerators.toml`. What `gpus = "4x …"` may name, and the figures that
+then hold. Case, punctuation, the vendor's name and the order of words do not matter. Where a name has
+variants, the plain name means the one that most servers have: it is an alias below (`H100` is the SXM
+module, `A100` the SXM module with 80 GB, `RTX PRO 6000` the Workstation Edition). A name that could be
+several is refused.
 
-`NVLink` says whether the usual machine joins every pair of its accelerators by it; where machines differ (bridges, or
-the cube mesh of V100) it is unknown until the file says so.
+`NVLink` says whether the usual machine joins every pair of its accelerators by it; where machines
+differ (bridges, or the cube mesh of V100) it is unknown until the file says so.
 
 """
 
 _ACCELERATORS_FIGURES = """
 ## Figures
 
-Peaks are dense (without sparsity) and for one device as the engine sees it. Memory is what `nvidia-smi` or `amd-smi`
-shows. The link's bandwidth is of all links of one device in one direction. A dash is a figure that the device does not
-have, or that we are not sure of.
+Peaks are dense (without sparsity) and for one device as the engine sees it. Memory is what `nvidia-smi`
+or `amd-smi` shows. The link's bandwidth is of all links of one device in one direction. A dash is a
+figure that the device does not have, or that we are not sure of.
+
+Memory as shown by the tools was compared with public logs for most of the list; peaks and bandwidths
+are from the vendors' papers as cited, entered from memory and compared with public tables where there
+were any (`ai-dynamo/aiconfigurator` for A100, A30, L4, L40S, H100, H200, B200, B300, GB200, GB300).
+Memory of MI325X is by the rule that holds for its siblings (16 MiB less than its size).
 
 """
 
@@ -166,9 +176,10 @@ def model_presets() -> str:
 
 _PRESETS_HEAD = """# Model presets
 
-Source: `src/assay/deployment/models/presets.toml`. The config.json facts of models that people serve, so that
-`assay lint` can answer without the model at hand: `preset = "NAME"`, with or without the organisation. A config.json of
-your own is always better: `path = "/models/…"`, or `name = "…"`, which looks in the Hugging Face cache first.
+Source: `src/assay/deployment/models/presets.toml`. The config.json facts of models that people serve,
+so that `assay lint` can answer without the model at hand: `preset = "NAME"`, with or without the
+organisation. A config.json of your own is always better: `path = "/models/…"`, or `name = "…"`, which
+looks in the Hugging Face cache first.
 
 `checked`: compared with a public copy of the published config.json. Revisions of a model may differ.
 
