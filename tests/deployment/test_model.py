@@ -165,7 +165,7 @@ def test_a_multimodal_model_keeps_its_parts(tmp_path: Path) -> None:
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 

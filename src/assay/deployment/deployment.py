@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from assay._value import Value
 from assay.deployment.engine import EngineReference
@@ -10,9 +10,6 @@ from assay.deployment.hardware import Hardware
 from assay.deployment.launch import Variable
 from assay.deployment.model import Model
 from assay.deployment.text import UserFile, Word, Written
-
-if TYPE_CHECKING:
-    from assay.deployment.text import Place
 
 CommandKind = Literal["inline", "unit", "script", "compose", "manifest"]
 """Where the server's command line stands: in the deployment file, a systemd unit, a script, a compose file,
@@ -79,7 +76,3 @@ class Deployment(Value):
     """Versions of libraries that the engine asks for."""
     trials: Trials = Trials()
     """Where trials may run."""
-
-    def place(self, start: int, end: int) -> Place:
-        """The place of a stretch of the deployment file."""
-        return self.file.place(start, end)

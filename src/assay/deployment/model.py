@@ -55,7 +55,7 @@ class Model(Value):
         return self.text_config.get(key, self.config.get(key))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def parse_config(text: str, where: str = "config.json") -> Mapping[str, Json]:
     """Parse the text of a config.json into a value that cannot be changed.
 
@@ -188,8 +188,10 @@ def _cached_config(cache: Path, name: str, revision: str) -> Path | None:
 
 def _read(file: Path) -> str:
     text = read_user_file(file, limit_bytes=CONFIG_LIMIT_BYTES).text
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise InputError(f"{file} is not UTF-8, which JSON must be")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{file} is not UTF-8, which JSON must be") from error
     return text
 
 

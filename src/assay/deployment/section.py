@@ -27,10 +27,15 @@ class Faults:
     def add(self, path: KeyPath, message: str) -> None:
         """Note a fault of the key at `path`."""
         self.count += 1
-        if len(self.found) < LIMIT:
+        if not self.full:
             line = self.document.line(path)
             where = self.document.file.path if line is None else f"{self.document.file.path}:{line}"
             self.found.append((line or 0, f"{where}: {spell(path)}: {message}"))
+
+    @property
+    def full(self) -> bool:
+        """Whether further faults are only counted."""
+        return len(self.found) == LIMIT
 
     def lines(self) -> tuple[str, ...]:
         """One line for each fault, sorted by place."""
@@ -61,6 +66,7 @@ def got(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        value = re.sub(r"//[^/@\s]*@", "//…@", value)  # what stands before a host can be a password
         return json.dumps(value if len(value) <= 60 else value[:57] + "...", ensure_ascii=False)
     if isinstance(value, int):
         return str(value) if abs(value) < 10**18 else "a very large number"
@@ -173,7 +179,7 @@ class Section:
         allowed = names_of(".".join(str(part) for part in self.path))
         for key in self.data:
             if key not in allowed:
-                self.fault(key, _unknown(key, allowed, at_top=not self.path))
+                self.fault(key, "" if self.faults.full else _unknown(key, allowed, at_top=not self.path))
 
 
 def _unknown(key: str, allowed: tuple[str, ...], *, at_top: bool) -> str:

@@ -62,9 +62,11 @@ def parse_toml(file: UserFile) -> Document:
     Raises:
         DeploymentError: it is not TOML, not UTF-8, or nested deeper than `DEPTH`.
     """
-    for at, character in enumerate(file.text):
-        if "\ud800" <= character <= "\udfff":
-            raise _refusal(file, file.place(at, at).line, "not UTF-8, which TOML must be")
+    try:
+        file.text.encode()
+    except UnicodeEncodeError as error:
+        at = file.place(error.start, error.start).line
+        raise _refusal(file, at, "not UTF-8, which TOML must be") from error
     spans = _Scanner(file).scan()
     try:
         data = tomllib.loads(file.text)
