@@ -32,6 +32,8 @@ def cached(hub: Path, name: str = "a/b", *, revision: str = "main", config: str 
 def test_every_preset_is_a_config_with_the_facts_that_engines_ask_for(preset: Preset) -> None:
     model = read_preset(preset.name)
     assert preset.source
+    assert preset.checked or preset.unverified
+    assert preset.unverified in model.note
     assert model.config["architectures"]
     assert model.config["model_type"]
     for key in ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"):

@@ -196,13 +196,13 @@ def _read(file: Path) -> str:
 
 
 def _preset_model(preset: Preset, *, note: str = "") -> Model:
-    unchecked = "" if preset.checked else "the facts of this preset were not checked against a published copy"
+    unsure = f"not verified: {preset.unverified}" if preset.unverified else ""
     return Model(
         name=preset.name,
         origin="preset",
         where=preset.name,
         config_text=preset_text(preset),
-        note="; ".join(part for part in (note, unchecked) if part),
+        note="; ".join(part for part in (note, unsure) if part),
     )
 
 

@@ -25,7 +25,7 @@ class Preset(Value):
     source: str
     """Where the facts come from."""
     checked: bool
-    """Whether they were compared with a published copy of the config.json."""
+    """Whether they were compared with a copy of this very model's config.json."""
     unverified: str = ""
     """What could not be compared, if not all of it."""
 
