@@ -1,24 +1,57 @@
 """What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
 
+from assay.deployment.deployment import (
+    CommandKind,
+    CommandSource,
+    Deployment,
+    Library,
+    Trials,
+)
 from assay.deployment.engine import EngineReference, parse_engine
+from assay.deployment.file import load_deployment
 from assay.deployment.files import LIMIT_BYTES, read_user_file
+from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
+from assay.deployment.keys import KEYS, Key
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
+from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
+from assay.deployment.presets import Preset, presets
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 
 __all__ = [
+    "KEYS",
     "LIMIT_BYTES",
+    "Accelerator",
+    "CommandKind",
+    "CommandSource",
+    "Deployment",
     "Edit",
     "EngineReference",
     "Fault",
     "FaultKind",
+    "Hardware",
+    "Json",
+    "Key",
     "Launch",
     "LaunchKind",
+    "Library",
+    "Model",
     "Place",
+    "Preset",
     "Syntax",
+    "Trials",
     "UserFile",
     "Variable",
     "Word",
     "Written",
+    "accelerators",
+    "find_accelerator",
+    "find_model",
+    "load_deployment",
+    "parse_config",
     "parse_engine",
+    "parse_hardware",
+    "presets",
+    "read_model_folder",
+    "read_preset",
     "read_user_file",
 ]

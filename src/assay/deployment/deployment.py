@@ -1,0 +1,78 @@
+"""What is served, by which engine, on which machine and started how: the values of a deployment file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay._value import Value
+from assay.deployment.engine import EngineReference
+from assay.deployment.hardware import Hardware
+from assay.deployment.launch import Variable
+from assay.deployment.model import Model
+from assay.deployment.text import UserFile, Word, Written
+
+CommandKind = Literal["inline", "unit", "script", "compose", "manifest"]
+"""Where the server's command line stands: in the deployment file, a systemd unit, a script, a compose file,
+a Kubernetes manifest."""
+
+
+class CommandSource(Value):
+    """Where the server's command line is to be read. Files are named, not read: their own rooms do that."""
+
+    kind: CommandKind
+    """In which kind of file."""
+    path: str | None = None
+    """Path of that file, None for `inline`; a relative one is joined to the folder of the deployment file."""
+    name: str | None = None
+    """The service of a compose file or the container of a manifest; None: the file has only one."""
+    script: Written | None = None
+    """An inline command that is one string, to be split as a shell would."""
+    words: tuple[Word, ...] = ()
+    """An inline command that is a list of words, taken as they are."""
+
+
+class Library(Value):
+    """What is known of one Python distribution beside the engine."""
+
+    name: str
+    """Name of the distribution, in the registry's normal form: `flashinfer-python`."""
+    version: str | None = None
+    """Its version; None if not stated, or if it is absent."""
+    present: bool = True
+    """False if it is known not to be installed."""
+
+
+Where = Literal["nowhere", "spare", "drained", "in_place"]
+"""Nowhere; on spare hosts; on a replica that was drained before; on the serving hosts themselves."""
+
+
+class Trials(Value):
+    """Where assay may start servers for measurements."""
+
+    where: Where = "nowhere"
+    """On which of the hosts."""
+    hosts: tuple[str, ...] = ()
+    """The hosts where, as `ssh` names them."""
+
+
+class Deployment(Value):
+    """One served model: everything that decides what an option of the engine does here."""
+
+    name: str
+    """Name of the deployment; the file's own name without its ending, if not stated."""
+    engine: EngineReference
+    """Which engine, and where its source is to be had."""
+    model: Model
+    """The model that is served, with its config.json."""
+    hardware: Hardware
+    """The accelerators of one serving machine."""
+    command: CommandSource
+    """How the server is started."""
+    file: UserFile
+    """The file that this was read from."""
+    environment: tuple[Variable, ...] = ()
+    """Environment variables of the server, beside those that its command sets. Their values may be secret."""
+    libraries: tuple[Library, ...] = ()
+    """Versions of libraries that the engine asks for."""
+    trials: Trials = Trials()
+    """Where trials may run."""
