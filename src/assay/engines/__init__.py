@@ -1,5 +1,14 @@
 """What differs between engines, as data: names, entry points, idioms, secrets."""
 
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
+from assay.engines.history import OptionHistory, option_history
 
-__all__ = ["ENGINES", "Engine", "Server", "engine_named", "find_server"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "OptionHistory",
+    "Server",
+    "engine_named",
+    "find_server",
+    "option_history",
+]

@@ -34,6 +34,8 @@ class Engine(Value):
     """Prefixes of the environment variables that are its own."""
     environment_module: str
     """Module that declares its environment variables, if the version has it."""
+    names_elsewhere: dict[str, str]
+    """What other engines call its options: flag of theirs to flag of its own."""
 
 
 ENGINES: dict[str, Engine] = {
@@ -49,6 +51,29 @@ ENGINES: dict[str, Engine] = {
         images=("lmsysorg/sglang",),
         environment_prefixes=("SGLANG_", "SGL_"),
         environment_module="sglang.srt.environ",
+        names_elsewhere={
+            "--max-model-len": "--context-length",
+            "--max-seq-len": "--context-length",
+            "--gpu-memory-utilization": "--mem-fraction-static",
+            "--max-num-seqs": "--max-running-requests",
+            "--max-batch-size": "--max-running-requests",
+            "--max-num-batched-tokens": "--chunked-prefill-size",
+            "--block-size": "--page-size",
+            "--no-enable-prefix-caching": "--disable-radix-cache",
+            "--enforce-eager": "--disable-cuda-graph",
+            "--enable-expert-parallel": "--ep-size",
+            "--speculative-config": "--speculative-algorithm",
+            "--num-speculative-tokens": "--speculative-num-draft-tokens",
+            "--seed": "--random-seed",
+            "--tokenizer": "--tokenizer-path",
+            "--hf-overrides": "--json-model-override-args",
+            "--lora-modules": "--lora-paths",
+            "--max-loras": "--max-loras-per-batch",
+            "--limit-mm-per-prompt": "--limit-mm-data-per-request",
+            "--mm-processor-kwargs": "--mm-process-config",
+            "--uvicorn-log-level": "--log-level-http",
+            "--enable-auto-tool-choice": "--tool-call-parser",
+        },
     ),
 }
 

@@ -15,8 +15,7 @@ from assay.source.declarations import (
 from assay.source.limits import Limits, run_limited
 from assay.source.parsed_command import ArgumentWord, ConfigEntry, Given, Parsed, Problem, ProblemKind
 from assay.source.progress import Progress, no_progress
-from assay.source.reader import read_declarations
-from assay.source.reading import ReadRequest, read
+from assay.source.reading import read
 from assay.source.tree import Tree, open_tree
 
 __all__ = [
@@ -37,13 +36,11 @@ __all__ = [
     "ProblemKind",
     "Progress",
     "ReadConfig",
-    "ReadRequest",
     "Site",
     "Tree",
     "no_progress",
     "open_tree",
     "parse",
     "read",
-    "read_declarations",
     "run_limited",
 ]

@@ -7,22 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from assay._value import Value
-from assay.engines import Engine, engine_named
+from assay.engines import Engine
 from assay.errors import EngineNotFound
 from assay.source import sglang_argparse
 from assay.source.declarations import Declarations
 from assay.source.mentions import add_mentions
 from assay.source.module import Tree
-
-
-class ReadRequest(Value):
-    """What `read_declarations_job` is asked."""
-
-    root: str
-    """Folder that holds the engine's package."""
-    engine: str
-    """The engine's name."""
+from assay.source.read_request import ReadRequest
 
 
 def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -> Declarations:
@@ -50,5 +41,5 @@ def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -
 def read_declarations_job(request: bytes, note: Callable[[str], None]) -> bytes:
     """The same from and to MessagePack: a `ReadRequest` in, `Declarations` out."""
     asked = msgspec.msgpack.decode(request, type=ReadRequest)
-    declarations = read_declarations(Path(asked.root), engine_named(asked.engine), note)
+    declarations = read_declarations(Path(asked.root), asked.engine, note)
     return msgspec.msgpack.encode(declarations)

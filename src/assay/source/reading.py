@@ -8,26 +8,17 @@ from pathlib import Path
 import msgspec
 
 import assay
-from assay._value import Value
-from assay.engines import Engine, engine_named
+from assay.engines import engine_named
 from assay.errors import SourceError
 from assay.source.cache import Cache
 from assay.source.declarations import Declarations
 from assay.source.limits import run_limited
 from assay.source.progress import Progress, no_progress
+from assay.source.read_request import ReadRequest
 from assay.source.tree import Tree
 
 SCHEMA = 1
 """Counts up when `Declarations` changes its meaning without changing its fields."""
-
-
-class ReadRequest(Value):
-    """What the job `declarations` is asked, as msgpack; its reply is the msgpack of `Declarations`."""
-
-    root: str
-    """Folder that holds the package folder."""
-    engine: Engine
-    """The engine to read it as."""
 
 
 def read(tree: Tree, *, cache: Path, progress: Progress = no_progress) -> Declarations:
