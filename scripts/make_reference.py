@@ -181,7 +181,8 @@ so that `assay lint` can answer without the model at hand: `preset = "NAME"`, wi
 organisation. A config.json of your own is always better: `path = "/models/…"`, or `name = "…"`, which
 looks in the Hugging Face cache first.
 
-`checked`: compared with a public copy of this very model's config.json, but for what is named below. Revisions of a model may differ.
+`checked`: compared with a public copy of this very model's config.json, but for what is named below.
+Revisions of a model may differ.
 
 """
 
