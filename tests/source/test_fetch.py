@@ -163,6 +163,7 @@ def test_a_release_of_another_engine_than_the_command_starts(cache: Path) -> Non
         images=(),
         environment_prefixes=(),
         environment_module="",
+        names_elsewhere={},
     )
     with pytest.raises(InputError, match="is not other, which the command starts"):
         open_("sglang==0.5.10", cache, other)
@@ -531,7 +532,7 @@ def test_a_container_tool_that_stops_working(docker: Path, cache: Path) -> None:
     (docker / "place").write_text("/elsewhere")
     program = docker / "docker"
     program.write_text(program.read_text().replace("Could not find the file", "Cannot connect"))
-    with pytest.raises(SourceError, match="copying .* failed") as caught:
+    with pytest.raises(SourceError, match=r"copying .* failed") as caught:
         open_("image:lmsysorg/sglang:v0.5.10", cache)
     assert caught.value.details == ("Error response from daemon: Cannot connect",)
 

@@ -49,7 +49,7 @@ class Case:
         return [self.word(at) for at in places]
 
 
-def diagnostic(
+def diagnostic(  # noqa: PLR0913 - one argument for each field of a finding
     code: str,
     message: str,
     place: Place,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from assay.diagnostics.case import Case, diagnostic, fix, shows
-from assay.diagnostics.edits import flag_replacement
+from assay.diagnostics.case import Case, diagnostic, shows
 from assay.diagnostics.names import meant, nearest
 from assay.diagnostics.secrets import MASK, is_secret_name
 
@@ -130,30 +129,42 @@ def _json_help(option: Option, value: str) -> str:
     return ""
 
 
-def _count(case: Case, problem: Problem) -> Diagnostic:
+def _extra_value(case: Case, problem: Problem) -> Diagnostic:
     option = _option(problem)
     flag = option.flags[0]
-    if problem.kind == "extra-value":
-        written = _written(case, problem)
-        message, label = f"`{flag}` is a switch and takes no value", "a value for a switch"
-        help_text = f"write `{flag}` alone; to leave it off, leave it out"
-        place = case.place(problem.at, problem.config)
-        edits = ()
-        if problem.at is not None and written.partition("=")[2].lower() in ("true", "1"):
-            edits = flag_replacement(case.word(problem.at), written, written.partition("=")[0])
-        mend = fix(f"write `{flag}` alone", edits)
-    else:
-        message, label, help_text, mend = f"`{flag}` needs {_needed(option)}", "no value", "", None
-        place = case.place(problem.at, problem.config)
-        following = (problem.at + 1) if problem.at is not None else None
-        if following is not None and following < len(case.server.arguments):
-            after = case.word(following).text
-            if after.startswith("-"):
-                help_text = f"`{after}` is read as an option; write `{flag}={after}` if it is the value"
-    evidence = shows(option.declared_at, f"declares `{flag}`")
     return diagnostic(
-        "ASY108", message, place, label=label, help=help_text, option=flag, evidence=evidence, fix=mend
+        "ASY108",
+        f"`{flag}` is a switch and takes no value",
+        case.place(problem.at, problem.config),
+        label="a value for a switch",
+        help=f"write `{flag}` alone; to leave it off, leave it out",
+        option=flag,
+        evidence=shows(option.declared_at, f"declares `{flag}`"),
     )
+
+
+def _missing_value(case: Case, problem: Problem) -> Diagnostic:
+    option = _option(problem)
+    flag = option.flags[0]
+    return diagnostic(
+        "ASY108",
+        f"`{flag}` needs {_needed(option)}",
+        case.place(problem.at, problem.config),
+        label="no value",
+        help=_following_help(case, problem, flag),
+        option=flag,
+        evidence=shows(option.declared_at, f"declares `{flag}`"),
+    )
+
+
+def _following_help(case: Case, problem: Problem, flag: str) -> str:
+    """Why the word behind an option may not be taken for its value."""
+    if problem.at is None or problem.at + 1 >= len(case.server.arguments):
+        return ""
+    after = case.word(problem.at + 1).text
+    if not after.startswith("-"):
+        return ""
+    return f"`{after}` is read as an option; write `{flag}={after}` if it is the value"
 
 
 def _needed(option: Option) -> str:
@@ -232,8 +243,8 @@ _CHECKS: dict[ProblemKind, Callable[[Case, Problem], Diagnostic | None]] = {
     "bad-choice": _bad_choice,
     "bad-value": _bad_value,
     "bad-default": _default,
-    "missing-value": _count,
-    "extra-value": _count,
+    "missing-value": _missing_value,
+    "extra-value": _extra_value,
     "stray-word": _stray,
     "missing-required": _missing,
     "refused-option": _gone,

@@ -1,0 +1,198 @@
+"""Lint: find the server in a target, open its engine's source, run all checks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay._value import Value
+from assay.deployment import parse_engine
+from assay.diagnostics.accepted import accepted
+from assay.diagnostics.case import Case
+from assay.diagnostics.configuration import ConfigReader
+from assay.diagnostics.refused import refused
+from assay.diagnostics.result import EngineSeen, LintResult
+from assay.diagnostics.secrets import is_secret_name
+from assay.diagnostics.surroundings import environment, faults
+from assay.engines import find_server, option_history
+from assay.errors import InputError
+from assay.source import no_progress, open_tree, parse, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from assay.deployment import EngineReference, Launch, Place
+    from assay.diagnostics.diagnostic import Diagnostic
+    from assay.engines import Server
+    from assay.source import Declarations, Parsed, Progress
+
+_IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
+_IGNORED = re.compile(r"^\s*[#;]\s*assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
+
+
+class Choice(Value):
+    """An engine to check against, and why this one."""
+
+    engine: EngineReference
+    """The engine."""
+    reason: str
+    """`--engine`, the image's tag, and so on."""
+
+
+def lint(
+    target: str,
+    launches: Sequence[Launch],
+    *,
+    engine: Choice | None = None,
+    cache: Path,
+    progress: Progress = no_progress,
+) -> tuple[LintResult, ...]:
+    """Check every server among the launches of one target; an empty result if there is none.
+
+    Args:
+        target: the file's path as the user gave it, for messages.
+        launches: what the target starts, as the readers of `deployment` give it.
+        engine: what to check against; None: what the launch itself says.
+        cache: folder for fetched sources and what was read from them.
+        progress: told how far fetching and reading have come.
+
+    Raises:
+        InputError: nothing says which version of the engine runs.
+        SourceError: the engine's source cannot be had or read.
+    """
+    servers = [server for launch in launches if (server := find_server(launch)) is not None]
+    results = []
+    for server in servers:
+        choice = engine or engine_of(server, launches)
+        if choice is None:
+            raise InputError(
+                f"{target}: nothing says which version of {server.engine.name} runs",
+                hint=f"add --engine {server.engine.name}==VERSION, or --engine installed:FOLDER",
+            )
+        results.append(_lint_server(target, server, choice, cache, progress))
+    return tuple(results)
+
+
+def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
+    """The engine that a launch itself names: its interpreter, its image's tag, an install command beside it."""
+    name = server.engine.name
+    interpreter = server.interpreter
+    if interpreter and Path(interpreter).exists():
+        return Choice(engine=parse_engine(f"installed:{interpreter}"), reason=f"the interpreter {interpreter}")
+    image = server.launch.image
+    if image and (match := _IMAGE_VERSION.search(image)):
+        return Choice(engine=parse_engine(f"{name}=={match['version']}"), reason=f"the image's tag {match[0]}")
+    pinned = re.compile(rf"{name}(?:\[[\w,-]*\])?==(?P<version>[\w.]+)")
+    for launch in launches:
+        if any(word.text == "install" for word in launch.words):
+            for word in launch.words:
+                if match := pinned.fullmatch(word.text):
+                    return Choice(
+                        engine=parse_engine(f"{name}=={match['version']}"), reason="the install command"
+                    )
+    return None
+
+
+def _lint_server(
+    target: str, server: Server, choice: Choice, cache: Path, progress: Progress
+) -> LintResult:
+    tree = open_tree(choice.engine, engine=server.engine, cache=cache, progress=progress)
+    declarations = read(tree, cache=cache, progress=progress)
+    config = ConfigReader(server)
+    parsed = parse(declarations, server.arguments, config)
+    version = tree.version or ""
+    case = Case(
+        server=server,
+        declarations=declarations,
+        parsed=parsed,
+        engine=f"{server.engine.name} {version}".strip(),
+        history=option_history(server.engine),
+        config=config.file,
+    )
+    files = server.launch.files + ((config.file,) if config.file else ())
+    return LintResult(
+        target=target,
+        server=server.launch.name,
+        engine=EngineSeen(
+            name=tree.engine,
+            version=tree.version,
+            digest=tree.digest,
+            origin=tree.origin,
+            chosen_by=choice.reason,
+        ),
+        diagnostics=checked(case),
+        unknown_words=sum(not word.known for word in server.arguments),
+        files=files,
+        secrets=secrets_of(server, parsed),
+    )
+
+
+def checked(case: Case) -> tuple[Diagnostic, ...]:
+    """All findings on one server, in the order of the files, less what the files themselves ask to ignore."""
+    broken = list(faults(case))
+    found: list[Diagnostic] = [*broken, *environment(case)]
+    for other in (*refused(case), *accepted(case)):
+        if not any(_overlap(other.place, fault.place) for fault in broken):
+            found.append(other)  # a value that its quoting destroyed is told once
+    ignored = _ignored(case)
+    order = {file.path: number for number, file in enumerate(case.server.launch.files)}
+    return tuple(
+        sorted(
+            (each for each in _unique(found) if each.code not in ignored),
+            key=lambda each: (order.get(each.place.file, len(order)), each.place.line, each.place.column),
+        )
+    )
+
+
+def _unique(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Without a second finding of the same code at the same place (one line can start several servers)."""
+    seen = set()
+    for each in found:
+        if (key := (each.code, each.place, each.message)) not in seen:
+            seen.add(key)
+            yield each
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    if one.file != other.file:
+        return False
+    starts = (one.line, one.column), (other.line, other.column)
+    ends = (one.end_line, one.end_column), (other.end_line, other.end_column)
+    return starts[0] < ends[1] and starts[1] < ends[0]
+
+
+def _ignored(case: Case) -> set[str]:
+    """Codes that a comment `# assay: ignore=ASY110,ASY111` in one of the files names."""
+    return {
+        code.strip()
+        for file in case.server.launch.files
+        for match in _IGNORED.finditer(file.text)
+        for code in match["codes"].split(",")
+    }
+
+
+def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
+    """Values of secret options and variables, so that no report shows them."""
+    values = {variable.value for variable in server.launch.environment if is_secret_name(variable.name)}
+    for given in parsed.given:
+        if is_secret_name(given.option.dest):
+            for at in given.value_at:
+                text = server.arguments[at].text
+                values.add(text.partition("=")[2] if at == given.at else text)
+    return frozenset(value for value in values if len(value) > 3)
+
+
+def declarations_of(
+    engine: EngineReference, *, cache: Path, progress: Progress = no_progress
+) -> Declarations:
+    """What an engine declares; the source is fetched and read as lint does."""
+    return read(open_tree(engine, engine=None, cache=cache, progress=progress), cache=cache, progress=progress)
+
+
+def without(result: LintResult, codes: frozenset[str]) -> LintResult:
+    """The result less findings of these codes."""
+    kept = tuple(each for each in result.diagnostics if each.code not in codes)
+    return msgspec.structs.replace(result, diagnostics=kept)
