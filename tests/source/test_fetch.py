@@ -416,6 +416,7 @@ def test_an_editable_installation_is_followed(
         (packages / "__editable___sglang_0_5_10_finder.py").write_text(finder)
     tree = open_(f"installed:{environment}", cache)
     assert (tree.root, tree.version) == (str(source), "0.5.10.dev1")
+    assert tree.origin == f"installed in {packages}, editable from {source}"
 
 
 def test_an_interpreter_elsewhere_is_asked_and_the_engine_not_imported(
@@ -521,7 +522,7 @@ def test_an_image_whose_copy_is_cut_off(docker: Path, cache: Path, said: str) ->
     tar.write_bytes(whole[: whole.index(b"tp_size")] if not said else whole[:2048])
     program = docker / "docker"
     program.write_text(program.read_text().replace("read_bytes())", f"read_bytes()); sys.exit({said!r})"))
-    with pytest.raises(SourceError, match="broken" if not said else "copying .* failed") as caught:
+    with pytest.raises(SourceError, match=r"broken" if not said else r"copying .* failed") as caught:
         open_("image:lmsysorg/sglang:v0.5.10", cache)
     assert not isinstance(caught.value, EngineNotFound)
     assert (docker / "calls").read_text().splitlines()[-1].startswith("rm assay-")

@@ -29,6 +29,7 @@ FILE_LIMIT_BYTES = 32 << 20
 ENTRY_LIMIT = 200_000
 """More files than this are no engine's package."""
 _UNCOUNTED = {"__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints"}
+_BYTE_CODE = (".pyc", ".pyo")
 _FRESH_NS = 2_000_000_000
 """Where a file system keeps whole seconds, a file changed right after it was read looks unchanged."""
 
@@ -47,16 +48,14 @@ class _Table(Value):
 def counts(path: str) -> bool:
     """True if the file belongs to the package's contents; `path` has `/` between its parts."""
     *folders, name = path.split("/")
-    return not name.endswith((".pyc", ".pyo")) and not _UNCOUNTED.intersection(folders)
+    return not name.endswith(_BYTE_CODE) and not _UNCOUNTED.intersection(folders)
 
 
 def combine(hashes: Mapping[str, str], omitted: tuple[Omitted, ...]) -> str:
     """The digest of a tree: SHA-256 over its sorted paths, each with the SHA-256 of its contents."""
     lines = {**hashes, **{each.file: each.sha256 or each.reason for each in omitted}}
-    total = hashlib.sha256()
-    for path in sorted(lines):
-        total.update(f"{lines[path]} {path}\0".encode("utf-8", "surrogateescape"))
-    return total.hexdigest()
+    text = "".join([f"{lines[path]} {path}\0" for path in sorted(lines)])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def digest_folder(
@@ -136,16 +135,17 @@ def _sha256(path: str) -> str:
 def _walk(root: Path, package: str) -> Iterator[tuple[str, str, os.stat_result | str]]:
     """(path from root, path to open, its status or why it cannot be used) of each file of the package."""
     inside = os.path.realpath(root / package) + os.sep
+    base = str(root)
     folders = [package]
     seen = 0
     while folders:
         folder = folders.pop()
-        for entry in _entries(root, folder):
+        for entry in _entries(base, folder):
             path = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _UNCOUNTED:
                     folders.append(path)
-            elif counts(path):
+            elif not entry.name.endswith(_BYTE_CODE):
                 seen += 1
                 if seen > ENTRY_LIMIT:
                     raise SourceError(
@@ -154,12 +154,12 @@ def _walk(root: Path, package: str) -> Iterator[tuple[str, str, os.stat_result |
                 yield path, entry.path, _status(entry, inside)
 
 
-def _entries(root: Path, folder: str) -> list[os.DirEntry[str]]:
+def _entries(root: str, folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(root / folder) as entries:
+        with os.scandir(f"{root}/{folder}") as entries:
             return list(entries)
     except OSError as error:
-        raise SourceError(f"cannot read the folder {root / folder}: {error.strerror}") from error
+        raise SourceError(f"cannot read the folder {root}/{folder}: {error.strerror}") from error
 
 
 def _status(entry: os.DirEntry[str], inside: str) -> os.stat_result | str:

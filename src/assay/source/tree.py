@@ -74,7 +74,8 @@ def open_tree(
         return _image(value, engines, store, progress)
     if reference.kind == "installed":
         place = find_installed(value, engines)
-        return _in_place(place, f"installed in {place.packages}", store, progress)
+        editable = f", editable from {place.root}" if place.root != place.packages else ""
+        return _in_place(place, f"installed in {place.packages}{editable}", store, progress)
     if value.endswith(".whl"):
         return _wheel_file(Path(value).expanduser(), engines, store, progress)
     place = find_folder(value, engines)
