@@ -70,19 +70,21 @@ def lint(*targets: str, options: LintOptions | None = None) -> int:
     targets
         Systemd units, shell or sbatch scripts, compose files, Kubernetes manifests, deployment files.
     """
-    from assay.cli import lint_run  # the rest is loaded only when lint runs: `--help` stays fast
+    from assay.cli import lint_run  # loaded only when lint runs: `--help` stays fast
+    from assay.reports import Style
 
     options = options or LintOptions()
     if options.rule is not None:
         print(lint_run.explained(options.rule, output_width()))
         return 0
     outcome = lint_run.run(targets, options)
-    chosen = "json" if options.json else options.format
+    chosen: Format = "json" if options.json else options.format
     for line in outcome.notes:
         print(line, file=sys.stderr)
     for text in outcome.diffs:
         print(text, end="", file=sys.stdout if chosen == "text" else sys.stderr)
-    print(lint_run.rendered(outcome.results, chosen, output_width(), options.color))
+    style = Style(width=output_width(), color=output_colored(options.color))
+    print(lint_run.rendered(outcome.results, chosen, style))
     return int(any(result.to_act_on for result in outcome.results))
 
 

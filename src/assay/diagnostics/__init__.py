@@ -1,6 +1,8 @@
 """What is wrong with the command line of a deployment, with the place in the user's file; pure."""
 
 from assay.diagnostics.diagnostic import Diagnostic, Evidence, Fix, Severity
+from assay.diagnostics.edits import difference, write_edits
+from assay.diagnostics.lint import Choice, lint, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
 from assay.diagnostics.secrets import MASK, is_secret_name, mask, secret_spans
@@ -9,6 +11,7 @@ __all__ = [
     "BY_CODE",
     "MASK",
     "RULES",
+    "Choice",
     "Diagnostic",
     "EngineSeen",
     "Evidence",
@@ -16,7 +19,11 @@ __all__ = [
     "LintResult",
     "Rule",
     "Severity",
+    "difference",
     "is_secret_name",
+    "lint",
     "mask",
     "secret_spans",
+    "without",
+    "write_edits",
 ]

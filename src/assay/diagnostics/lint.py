@@ -81,10 +81,14 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     name = server.engine.name
     interpreter = server.interpreter
     if interpreter and Path(interpreter).exists():
-        return Choice(engine=parse_engine(f"installed:{interpreter}"), reason=f"the interpreter {interpreter}")
+        return Choice(
+            engine=parse_engine(f"installed:{interpreter}"), reason=f"the interpreter {interpreter}"
+        )
     image = server.launch.image
     if image and (match := _IMAGE_VERSION.search(image)):
-        return Choice(engine=parse_engine(f"{name}=={match['version']}"), reason=f"the image's tag {match[0]}")
+        return Choice(
+            engine=parse_engine(f"{name}=={match['version']}"), reason=f"the image's tag {match[0]}"
+        )
     pinned = re.compile(rf"{name}(?:\[[\w,-]*\])?==(?P<version>[\w.]+)")
     for launch in launches:
         if any(word.text == "install" for word in launch.words):
@@ -96,9 +100,7 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     return None
 
 
-def _lint_server(
-    target: str, server: Server, choice: Choice, cache: Path, progress: Progress
-) -> LintResult:
+def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progress: Progress) -> LintResult:
     tree = open_tree(choice.engine, engine=server.engine, cache=cache, progress=progress)
     declarations = read(tree, cache=cache, progress=progress)
     config = ConfigReader(server)
@@ -189,7 +191,9 @@ def declarations_of(
     engine: EngineReference, *, cache: Path, progress: Progress = no_progress
 ) -> Declarations:
     """What an engine declares; the source is fetched and read as lint does."""
-    return read(open_tree(engine, engine=None, cache=cache, progress=progress), cache=cache, progress=progress)
+    return read(
+        open_tree(engine, engine=None, cache=cache, progress=progress), cache=cache, progress=progress
+    )
 
 
 def without(result: LintResult, codes: frozenset[str]) -> LintResult:

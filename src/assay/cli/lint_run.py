@@ -1,0 +1,156 @@
+"""What `assay lint` does once it runs: read targets, lint, fix, render."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import __version__, reports
+from assay.cli.progress import Reporter
+from assay.deployment import Launch, parse_engine, read_launches, read_text_command
+from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, without, write_edits
+from assay.diagnostics.edits import apply
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.cli.lint import Format, LintOptions
+    from assay.deployment import Edit, UserFile
+
+COMMAND_LINE = "<command line>"
+_ROUNDS = 5
+"""A fix can uncover another finding; after so many rounds what is left is only shown."""
+
+
+@dataclass
+class Outcome:
+    """What a run of lint has to say."""
+
+    results: list[LintResult]
+    notes: list[str]
+    diffs: list[str]
+
+
+def run(targets: Sequence[str], options: LintOptions) -> Outcome:
+    """Lint all targets; with `--fix`, until no fix is left."""
+    if not targets and options.command_line is None:
+        raise InputError(
+            "nothing to lint", hint="name a unit, script, compose file, manifest or deployment file"
+        )
+    ignored = frozenset(code.strip().upper() for item in options.ignore for code in item.split(","))
+    unknown = sorted(ignored - set(BY_CODE))
+    if unknown:
+        raise InputError(
+            f"--ignore names no rule: {', '.join(unknown)}", hint="see `assay lint --rule ASY101`"
+        )
+    outcome = Outcome([], [], [])
+    with Reporter(sys.stderr) as progress:
+        cache = options.cache or default_cache()
+        for target in [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]:
+            _lint_target(target, options, cache, ignored, progress, outcome)
+    return outcome
+
+
+def _lint_target(
+    target: str,
+    options: LintOptions,
+    cache: Path,
+    ignored: frozenset[str],
+    progress: Reporter,
+    outcome: Outcome,
+) -> None:
+    """Lint one target, and fix it if asked to; what is found is added to the outcome."""
+    for _ in range(_ROUNDS):
+        found = _found(target, options, cache, ignored, progress)
+        if not found:
+            _nothing_started(target, options, outcome)
+            return
+        edits = [
+            edit
+            for result in found
+            for each in result.diagnostics
+            if each.fix is not None
+            for edit in each.fix.edits
+        ]
+        if not edits or target == COMMAND_LINE or not (options.fix or options.diff):
+            break
+        files = list({file.path: file for result in found for file in result.files}.values())
+        outcome.diffs += write_edits(files, edits) if options.fix else _differences(files, edits)
+        if options.diff:
+            break
+    outcome.results += found
+
+
+def _differences(files: Sequence[UserFile], edits: Sequence[Edit]) -> list[str]:
+    return [
+        difference(file, new)
+        for file in files
+        if (new := apply(file.text, [edit for edit in edits if edit.file == file.path])) != file.text
+    ]
+
+
+def _found(
+    target: str, options: LintOptions, cache: Path, ignored: frozenset[str], progress: Reporter
+) -> list[LintResult]:
+    stated: str | None = None
+    if target == COMMAND_LINE:
+        launches: tuple[Launch, ...] = read_text_command(options.command_line or "")
+    else:
+        launches, stated = read_launches(Path(target), environment=os.environ, home=Path.home())
+    choice = None
+    if options.engine is not None:
+        choice = Choice(engine=parse_engine(options.engine), reason="--engine")
+    elif stated is not None:
+        choice = Choice(engine=parse_engine(stated), reason="the deployment file")
+    results = lint(target, launches, engine=choice, cache=cache, progress=progress)
+    return [without(result, ignored) for result in results]
+
+
+def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> None:
+    message = f"{target} starts no engine that assay knows"
+    if not options.skip_others:
+        raise InputError(message, hint="lint looks for `python -m sglang.launch_server` or `sglang serve`")
+    outcome.notes.append(f"assay: {message}; skipped")
+
+
+def rendered(results: Sequence[LintResult], chosen: Format, style: reports.Style) -> str:
+    """The results in the format asked for."""
+    if chosen == "json":
+        return reports.lint_json(results)
+    if chosen == "sarif":
+        return reports.lint_sarif(results, version=__version__)
+    if chosen == "github":
+        return reports.lint_github(results)
+    return reports.lint_text(results, style)
+
+
+def explained(code: str, width: int) -> str:
+    """The page of one rule, for a terminal."""
+    rule = BY_CODE.get(code.strip().upper())
+    if rule is None:
+        raise InputError(f"no rule {code!r}", hint=f"rules: {', '.join(BY_CODE)}")
+    parts = [
+        ("", rule.finds),
+        ("Why it matters", rule.matters),
+        ("Evidence", rule.evidence),
+        ("Not seen", rule.limits),
+        ("--fix", rule.fixes),
+    ]
+    lines = [f"{rule.code} {rule.name} ({rule.severity})"]
+    for title, text in parts:
+        if text:
+            lines += ["", *textwrap.wrap(f"{title}: {text}" if title else text, width)]
+    return "\n".join(lines)
+
+
+def default_cache() -> Path:
+    """ASSAY_CACHE, or the folder that the platform has for caches."""
+    if os.environ.get("ASSAY_CACHE"):
+        return Path(os.environ["ASSAY_CACHE"]).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("assay", appauthor=False))
