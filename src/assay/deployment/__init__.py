@@ -15,12 +15,20 @@ from assay.deployment.keys import KEYS, Key
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
+from assay.deployment.shell import (
+    Command,
+    command_line,
+    parse_command,
+    quote_shell,
+    read_script,
+    split_script,
+)
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
+from assay.deployment.unwrap import unwrap
 
 __all__ = [
-    "KEYS",
-    "LIMIT_BYTES",
     "Accelerator",
+    "Command",
     "CommandKind",
     "CommandSource",
     "Deployment",
@@ -30,7 +38,9 @@ __all__ = [
     "FaultKind",
     "Hardware",
     "Json",
+    "KEYS",
     "Key",
+    "LIMIT_BYTES",
     "Launch",
     "LaunchKind",
     "Library",
@@ -44,14 +54,20 @@ __all__ = [
     "Word",
     "Written",
     "accelerators",
+    "command_line",
     "find_accelerator",
     "find_model",
     "load_deployment",
+    "parse_command",
     "parse_config",
     "parse_engine",
     "parse_hardware",
     "presets",
+    "quote_shell",
     "read_model_folder",
     "read_preset",
+    "read_script",
     "read_user_file",
+    "split_script",
+    "unwrap",
 ]
