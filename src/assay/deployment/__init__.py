@@ -9,6 +9,7 @@ from assay.deployment.deployment import (
 )
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.file import load_deployment
+from assay.deployment.environment_file import quote_environment_file
 from assay.deployment.files import LIMIT_BYTES, read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.keys import KEYS, Key
@@ -23,6 +24,8 @@ from assay.deployment.shell import (
     read_script,
     split_script,
 )
+from assay.deployment.systemd import read_unit
+from assay.deployment.systemd_words import quote_systemd
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 from assay.deployment.unwrap import unwrap
 
@@ -63,10 +66,13 @@ __all__ = [
     "parse_engine",
     "parse_hardware",
     "presets",
+    "quote_environment_file",
     "quote_shell",
+    "quote_systemd",
     "read_model_folder",
     "read_preset",
     "read_script",
+    "read_unit",
     "read_user_file",
     "split_script",
     "unwrap",
