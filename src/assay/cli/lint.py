@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from assay.cli.failure import print_error
+
 Format = Literal["text", "json", "sarif", "github"]
 Switch = Annotated[bool, Parameter(negative=())]
 
@@ -85,7 +87,8 @@ def lint(*targets: str, options: LintOptions | None = None) -> int:
         print(text, end="", file=sys.stdout if chosen == "text" else sys.stderr)
     style = Style(width=output_width(), color=output_colored(options.color))
     print(lint_run.rendered(outcome.results, chosen, style))
-    return int(any(result.to_act_on for result in outcome.results))
+    codes = [print_error(error) for error in outcome.errors]
+    return max([int(any(result.to_act_on for result in outcome.results)), *codes])
 
 
 def output_width() -> int:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
-from assay.deployment import Launch, parse_engine, read_launches, read_text_command
+from assay.deployment import parse_engine, read_command, read_target
 from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, without, write_edits
 from assay.diagnostics.edits import apply
-from assay.errors import InputError
+from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:
     from assay.cli.lint import Format, LintOptions
@@ -33,6 +33,7 @@ class Outcome:
     results: list[LintResult]
     notes: list[str]
     diffs: list[str]
+    errors: list[AssayError]
 
 
 def run(targets: Sequence[str], options: LintOptions) -> Outcome:
@@ -44,14 +45,18 @@ def run(targets: Sequence[str], options: LintOptions) -> Outcome:
     ignored = frozenset(code.strip().upper() for item in options.ignore for code in item.split(","))
     unknown = sorted(ignored - set(BY_CODE))
     if unknown:
-        raise InputError(
-            f"--ignore names no rule: {', '.join(unknown)}", hint="see `assay lint --rule ASY101`"
-        )
-    outcome = Outcome([], [], [])
+        raise InputError(f"--ignore names no rule: {', '.join(unknown)}", hint=f"rules: {', '.join(BY_CODE)}")
+    outcome = Outcome([], [], [], [])
+    every = [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]
     with Reporter(sys.stderr) as progress:
         cache = options.cache or default_cache()
-        for target in [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]:
-            _lint_target(target, options, cache, ignored, progress, outcome)
+        for target in every:
+            try:
+                _lint_target(target, options, cache, ignored, progress, outcome)
+            except AssayError as error:
+                if len(every) == 1:
+                    raise
+                outcome.errors.append(error)  # one bad file does not keep the others from being checked
     return outcome
 
 
@@ -96,17 +101,16 @@ def _differences(files: Sequence[UserFile], edits: Sequence[Edit]) -> list[str]:
 def _found(
     target: str, options: LintOptions, cache: Path, ignored: frozenset[str], progress: Reporter
 ) -> list[LintResult]:
-    stated: str | None = None
     if target == COMMAND_LINE:
-        launches: tuple[Launch, ...] = read_text_command(options.command_line or "")
+        read = read_command(options.command_line or "")
     else:
-        launches, stated = read_launches(Path(target), environment=os.environ, home=Path.home())
+        read = read_target(Path(target), environment=os.environ, home=Path.home())
     choice = None
     if options.engine is not None:
         choice = Choice(engine=parse_engine(options.engine), reason="--engine")
-    elif stated is not None:
-        choice = Choice(engine=parse_engine(stated), reason="the deployment file")
-    results = lint(target, launches, engine=choice, cache=cache, progress=progress)
+    elif read.engine is not None:
+        choice = Choice(engine=read.engine, reason="the deployment file")
+    results = lint(target, read.launches, engine=choice, cache=cache, progress=progress)
     return [without(result, ignored) for result in results]
 
 

@@ -9,6 +9,7 @@ import sys
 import cyclopts
 
 from assay import __version__
+from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.errors import AssayError
 
@@ -36,9 +37,9 @@ def main(argv: list[str] | None = None) -> int:
         code = app(argv, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except cyclopts.CycloptsError as error:
-        return _failed(str(error), hint="see `assay --help`", code=2)
+        return print_failure(str(error), hint="see `assay --help`", code=2)
     except AssayError as error:
-        return _failed(error.message, hint=error.hint, details=error.details, code=error.exit_code)
+        return print_error(error)
     except KeyboardInterrupt:
         print("\ninterrupted; nothing half-made is left", file=sys.stderr)
         return INTERRUPTED
@@ -54,12 +55,3 @@ def _command_quoted(argv: list[str]) -> list[str]:
         return argv
     at = argv.index("--")
     return [*argv[:at], "--command-line", shlex.join(argv[at + 1 :])]
-
-
-def _failed(message: str, *, hint: str, details: tuple[str, ...] = (), code: int) -> int:
-    print(f"assay: error: {message}", file=sys.stderr)
-    for line in details:
-        print(f"  {line}", file=sys.stderr)
-    if hint:
-        print(f"  hint: {hint}", file=sys.stderr)
-    return code

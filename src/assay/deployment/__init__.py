@@ -8,8 +8,8 @@ from assay.deployment.deployment import (
     Trials,
 )
 from assay.deployment.engine import EngineReference, parse_engine
-from assay.deployment.file import load_deployment
 from assay.deployment.environment_file import quote_environment_file
+from assay.deployment.file import load_deployment
 from assay.deployment.files import LIMIT_BYTES, read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.keys import KEYS, Key
@@ -26,10 +26,14 @@ from assay.deployment.shell import (
 )
 from assay.deployment.systemd import read_unit
 from assay.deployment.systemd_words import quote_systemd
+from assay.deployment.target import Target, read_command, read_target
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 from assay.deployment.unwrap import unwrap
+from assay.deployment.yaml_text import YamlEntry, YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
 
 __all__ = [
+    "KEYS",
+    "LIMIT_BYTES",
     "Accelerator",
     "Command",
     "CommandKind",
@@ -41,9 +45,7 @@ __all__ = [
     "FaultKind",
     "Hardware",
     "Json",
-    "KEYS",
     "Key",
-    "LIMIT_BYTES",
     "Launch",
     "LaunchKind",
     "Library",
@@ -51,11 +53,17 @@ __all__ = [
     "Place",
     "Preset",
     "Syntax",
+    "Target",
     "Trials",
     "UserFile",
     "Variable",
     "Word",
     "Written",
+    "YamlEntry",
+    "YamlMapping",
+    "YamlNode",
+    "YamlScalar",
+    "YamlSequence",
     "accelerators",
     "command_line",
     "find_accelerator",
@@ -69,11 +77,14 @@ __all__ = [
     "quote_environment_file",
     "quote_shell",
     "quote_systemd",
+    "read_command",
     "read_model_folder",
     "read_preset",
     "read_script",
+    "read_target",
     "read_unit",
     "read_user_file",
+    "read_yaml",
     "split_script",
     "unwrap",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.deployment.command_faults import Line, check_command
-from assay.deployment.fault_list import FaultList, Span, shown
+from assay.deployment.fault_list import FaultList, Span
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Launch
 from assay.deployment.program_faults import check_program

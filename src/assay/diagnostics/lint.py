@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
     from assay.engines import Server
-    from assay.source import Declarations, Parsed, Progress
+    from assay.source import Parsed, Progress
 
 _IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
 _IGNORED = re.compile(r"^\s*[#;]\s*assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
@@ -77,18 +77,16 @@ def lint(
 
 
 def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
-    """The engine that a launch itself names: its interpreter, its image's tag, an install command beside it."""
+    """The engine that a launch itself names: interpreter, image tag, or an install command beside it."""
     name = server.engine.name
     interpreter = server.interpreter
     if interpreter and Path(interpreter).exists():
-        return Choice(
-            engine=parse_engine(f"installed:{interpreter}"), reason=f"the interpreter {interpreter}"
-        )
+        installed = parse_engine(f"installed:{interpreter}")
+        return Choice(engine=installed, reason=f"the interpreter {interpreter}")
     image = server.launch.image
     if image and (match := _IMAGE_VERSION.search(image)):
-        return Choice(
-            engine=parse_engine(f"{name}=={match['version']}"), reason=f"the image's tag {match[0]}"
-        )
+        release = parse_engine(f"{name}=={match['version']}")
+        return Choice(engine=release, reason=f"the tag of the image {image}")
     pinned = re.compile(rf"{name}(?:\[[\w,-]*\])?==(?P<version>[\w.]+)")
     for launch in launches:
         if any(word.text == "install" for word in launch.words):
@@ -136,9 +134,11 @@ def checked(case: Case) -> tuple[Diagnostic, ...]:
     """All findings on one server, in the order of the files, less what the files themselves ask to ignore."""
     broken = list(faults(case))
     found: list[Diagnostic] = [*broken, *environment(case)]
-    for other in (*refused(case), *accepted(case)):
-        if not any(_overlap(other.place, fault.place) for fault in broken):
-            found.append(other)  # a value that its quoting destroyed is told once
+    found += [  # a value that its quoting destroyed is told once
+        other
+        for other in (*refused(case), *accepted(case))
+        if not any(_overlap(other.place, fault.place) for fault in broken)
+    ]
     ignored = _ignored(case)
     order = {file.path: number for number, file in enumerate(case.server.launch.files)}
     return tuple(
@@ -185,15 +185,6 @@ def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
                 text = server.arguments[at].text
                 values.add(text.partition("=")[2] if at == given.at else text)
     return frozenset(value for value in values if len(value) > 3)
-
-
-def declarations_of(
-    engine: EngineReference, *, cache: Path, progress: Progress = no_progress
-) -> Declarations:
-    """What an engine declares; the source is fetched and read as lint does."""
-    return read(
-        open_tree(engine, engine=None, cache=cache, progress=progress), cache=cache, progress=progress
-    )
 
 
 def without(result: LintResult, codes: frozenset[str]) -> LintResult:
