@@ -6,11 +6,23 @@ python scripts/make_reference.py --check    say which of them are out of date, e
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from assay.deployment import KEYS, Accelerator, Preset, accelerators, presets
+from assay.diagnostics import RULES
+from assay.errors import (
+    AssayError,
+    DeploymentError,
+    EngineNotFound,
+    InputError,
+    Refused,
+    SourceError,
+    UnknownIdiom,
+)
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made by scripts/make_reference.py: change the source named below, then run `make docs`. -->\n\n"
@@ -202,10 +214,72 @@ def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
+def lint_rules() -> str:
+    """Every rule of lint, from `diagnostics/rules.py`."""
+    parts = [MADE, _RULES_HEAD]
+    rows = ([f"[{rule.code}](#{rule.code.lower()}-{rule.name})", rule.name, rule.severity] for rule in RULES)
+    parts.append(_table(("code", "name", "severity"), rows))
+    for rule in RULES:
+        parts.append(f"\n## {rule.code} {rule.name}\n\nSeverity: {rule.severity}. {rule.finds}\n\n")
+        parts.append(f"- **Why it matters**: {rule.matters}\n- **Evidence**: {rule.evidence}\n")
+        parts.append(f"- **Not seen**: {rule.limits}\n")
+        if rule.fixes:
+            parts.append(f"- **`--fix`**: {rule.fixes}\n")
+    return "".join(parts)
+
+
+_RULES_HEAD = """# The rules of `assay lint`
+
+Source: `src/assay/diagnostics/rules.py`. `assay lint --rule CODE` shows one of them. An `error` means that
+the server does not start or gets something else than was written; a `warning`, that something does nothing
+or will stop working; a `note` is worth knowing and nothing to act on. Errors and warnings make the exit
+code 1.
+
+`--ignore CODE` leaves a rule out for one run; a comment line `# assay: ignore=ASY110,ASY111` in a file does
+so for that file.
+
+"""
+
+
+def errors() -> str:
+    """The errors and exit codes, from `errors.py`."""
+    kinds = (AssayError, InputError, DeploymentError, Refused, SourceError, EngineNotFound, UnknownIdiom)
+    rows = [
+        [f"`{each.__name__}`", (each.__doc__ or "").splitlines()[0], str(each.exit_code)] for each in kinds
+    ]
+    return f"{MADE}{_ERRORS_HEAD}{_table(('error', 'meaning', 'exit code'), rows)}"
+
+
+_ERRORS_HEAD = """# Errors and exit codes
+
+Source: `src/assay/errors.py`. A message on stderr says what went wrong, where and with which value; the
+lines below it are details, the last one what to do next. Exit code 0: done, nothing to act on. 1: `lint`
+found an error or a warning. 130: interrupted.
+
+"""
+
+
+def command_line() -> str:
+    """What `--help` prints, for the program and each verb."""
+    parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
+    for verb in ((), ("lint",)):
+        command = [sys.executable, "-m", "assay", *verb, "--help"]
+        text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
+        lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        parts.append(f"\n## {' '.join(('assay', *verb))}\n\n```text\n{lines}\n```\n")
+    return "".join(parts)
+
+
+_PLAIN = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "accelerators.md": accelerators_page,
     "deployment-file.md": deployment_file,
     "model-presets.md": model_presets,
+    "lint-rules.md": lint_rules,
+    "errors.md": errors,
+    "command-line.md": command_line,
 }
 
 
