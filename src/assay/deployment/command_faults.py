@@ -17,7 +17,7 @@ from assay.deployment.quote_faults import (
     span_of,
 )
 from assay.deployment.systemd_environment import NAME, Environment
-from assay.deployment.systemd_words import Token, WordReader
+from assay.deployment.systemd_words import Token
 
 if TYPE_CHECKING:
     from assay.deployment.systemd_specifiers import UnitName
@@ -55,6 +55,7 @@ def check_command(line: Line, faults: FaultList) -> None:
     comment = _comment(line, faults)
     groups = {group.first: group for group in json_groups(line.source, tokens[:comment])}
     covered = {at for group in groups.values() for at in range(group.first, group.last + 1)}
+    operator = next((at for at, token in enumerate(tokens) if at and _is_operator(line, token)), 0)
     shell = False
     for index, token in enumerate(tokens):
         context = tokens[index - 1].written.text if index else ""
@@ -71,8 +72,10 @@ def check_command(line: Line, faults: FaultList) -> None:
         check_escapes(line.source, token, faults)
         if line.dollars:
             _check_dollars(line, token, faults, script=script)
-        if not script:
+        if not script and (index == operator or not _is_operator(line, token)):
             _check_shell(line, index, faults)
+    if line.dollars:
+        _check_variables(line, faults)
 
 
 def _comment(line: Line, faults: FaultList) -> int:
@@ -101,11 +104,8 @@ def _comment(line: Line, faults: FaultList) -> int:
 def comment_span(source: Written, token: Token) -> Span:
     """From a `#` to the end of its line, a continuing backslash left out."""
     text = source.file.text
-    end = min(
-        (at for at in (text.find("\n", token.file_start), text.find("\r", token.file_start)) if at >= 0),
-        default=len(text),
-    )
-    content = text[token.file_start : end].rstrip()
+    match = re.compile(r"[\r\n]").search(text, token.file_start)
+    content = text[token.file_start : match.start() if match else len(text)].rstrip()
     if (len(content) - len(content.rstrip("\\"))) % 2:
         content = content[:-1].rstrip()
     return Span(source.file, token.file_start, token.file_start + len(content))
@@ -113,8 +113,9 @@ def comment_span(source: Written, token: Token) -> Span:
 
 def comment_edits(span: Span) -> list[Edit]:
     """Put the comment on a line of its own, after a backslash if the command goes on."""
-    text = span.file.text
-    start = span.start - (len(text[: span.start]) - len(text[: span.start].rstrip(" \t")))
+    text, start = span.file.text, span.start
+    while start and text[start - 1] in " \t":
+        start -= 1
     tail = re.compile(r"[ \t]*\\(?=[\r\n])").match(text, span.end)
     if tail is None:
         return [Span(span.file, start, span.start).edit("\n")]
@@ -134,7 +135,7 @@ def _check_dollars(line: Line, token: Token, faults: FaultList, *, script: bool)
     for match in _REFERENCE.finditer(text):
         at = Span(token.written.file, *_ends(token, match.start(), match.end()))
         if match["braced"] is not None:
-            _check_braced(line, token, match["braced"], at, faults)
+            _check_braced(line, token, match["braced"], at, faults, script=script)
         elif script:
             continue
         elif match["bare"]:
@@ -166,7 +167,7 @@ def _check_split(line: Line, token: Token, faults: FaultList) -> None:
         if state == "unset":
             message = f"no Environment= or EnvironmentFile= sets {name}, so the word vanishes"
             faults.add("dollar-expansion", span, message)
-        elif state == "set" and token.quotes and (count := _count(line.environment, name)) != 1:
+        elif state == "set" and token.quotes and (count := len(line.environment.split(name))) != 1:
             edits = _braces(token, 0, len(name))
             message = f"systemd splits {shown('$' + name)} also in quotes: the process gets {count} words"
             faults.add("dollar-expansion", span, message, advice=f"write ${{{name}}}", edits=edits)
@@ -182,19 +183,27 @@ def _check_split(line: Line, token: Token, faults: FaultList) -> None:
     faults.add("dollar-expansion", span, message, advice="put the name into braces: ${NAME}", edits=edits)
 
 
-def _count(environment: Environment, name: str) -> int:
-    reader = WordReader(environment.settings[name].value, "variable")
-    count = 0
-    while reader.next() is not None:
-        count += 1
-    return count
+def _check_variables(line: Line, faults: FaultList) -> None:
+    """JSON in a variable that loses its quotes where the variable is split."""
+    names = dict.fromkeys(
+        token.written.text[1:] for token in line.command.tokens if token.written.text[:1] == "$"
+    )
+    for name in names:
+        setting = line.environment.settings.get(name)
+        if setting is None or not setting.known:
+            continue
+        tokens = line.environment.split(name)
+        for group in json_groups(setting.value, tokens):
+            add_json_fault(setting.value, tokens[group.first : group.last + 1], faults, variable=True)
 
 
-def _check_braced(line: Line, token: Token, name: str, span: Span, faults: FaultList) -> None:
+def _check_braced(
+    line: Line, token: Token, name: str, span: Span, faults: FaultList, *, script: bool
+) -> None:
     if ":" in name:
         message = f"systemd does not know {shown('${' + name + '}')}; it passes it on as it is"
         advice = "set the default by Environment= before the EnvironmentFile="
-        if not token.written.text.strip().count(" "):
+        if not script:
             faults.add("dollar-expansion", span, message, advice=advice)
         return
     state = line.environment.state(name)
@@ -237,6 +246,10 @@ def _braces(token: Token, dollar: int, length: int) -> list[Edit]:
     return [Span(file, start, start).edit("{"), Span(file, last + 1, last + 1).edit("}")]
 
 
+def _is_operator(line: Line, token: Token) -> bool:
+    return not token.quotes and bool(_OPERATOR.fullmatch(line.source.text, token.start, token.end))
+
+
 def _check_shell(line: Line, index: int, faults: FaultList) -> None:
     tokens, text = line.command.tokens, line.source.text
     token = tokens[index]
@@ -255,6 +268,6 @@ def _check_shell(line: Line, index: int, faults: FaultList) -> None:
     elif re.match(r"(?:[-\w.]+=)?~[\w-]*/", raw):
         message = f"systemd does not expand `~`: the process gets {word}"
         faults.add("shell-syntax", span, message, advice="write the whole path")
-    elif re.search(r"/[^/]*\*|\*[^/]*/", raw) and "://" not in raw:
+    elif "*" in raw and "/" in raw and "://" not in raw:
         message = f"no shell expands the pattern: the process gets {word}"
         faults.add("shell-syntax", span, message, advice="name the files, or start it by /bin/sh -c 'exec …'")

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.deployment.systemd_words import Token
-    from assay.deployment.text import Written
+    from assay.deployment.text import Edit, Written
 
 _LIMIT_JSON = 1 << 16
 _ATTEMPTS = 200
+_LIMIT_VALUES = 50
+_JSON = re.compile(r"(?:[-\w.]+=)?[\[{]")
 _BEFORE_JSON = re.compile(r"(?P<outer>[\"']?)(?:[-\w.]+=)?(?P<inner>[\"']?)(?=[\[{])")
 _NEEDS_NO_QUOTES = re.compile(r"[\w.-]+")
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
@@ -79,10 +81,16 @@ def _loses(tokens: Sequence[Token], start: int, stop: int) -> bool:
     return len(tokens) > 1 or any(start < quote < stop for quote in inside)
 
 
-def add_json_fault(source: Written, tokens: Sequence[Token], faults: FaultList, *, context: str = "") -> None:
-    """Note JSON that was written without quotes around it, with the edit that puts them there."""
+def add_json_fault(
+    source: Written, tokens: Sequence[Token], faults: FaultList, *, context: str = "", variable: bool = False
+) -> None:
+    """Note JSON that was written without quotes around it, with the edit that puts them there. In a variable
+    that is split, that is plain only where its text stands in a file as it is."""
     span = span_of(tokens[0], tokens[-1])
     raw = source.text[tokens[0].start : tokens[-1].end]
+    edits = [span.edit(quoted_raw(raw))]
+    if variable:
+        edits = [span.edit(f"'{raw}'")] if _bare_in_file(source, tokens[0].start, raw, span) else []
     got = " ".join(shown_word(token.written.text, context) for token in tokens[:8])
     words = f"{len(tokens)} words, " if len(tokens) > 1 else ""
     faults.add(
@@ -90,8 +98,15 @@ def add_json_fault(source: Written, tokens: Sequence[Token], faults: FaultList, 
         span,
         f"systemd takes the quotes inside away: the process gets {words}{got}",
         advice="put single quotes around the whole word",
-        edits=[span.edit(quoted_raw(raw))],
+        edits=edits,
     )
+
+
+def _bare_in_file(source: Written, at: int, raw: str, span: Span) -> bool:
+    """True in an environment file's bare value, behind its first character: there a quote is a character."""
+    before = source.file.text[source.offsets[0] - 1 : source.offsets[0]]
+    same = span.file.text[span.start : span.end] == raw
+    return same and at > 0 and before not in ("'", '"') and not set("'\\") & set(raw)
 
 
 def quoted_raw(raw: str) -> str:
@@ -125,7 +140,7 @@ def _vanishes(text: str, token: Token) -> bool:
     closed = -1
     for opened, end in token.quotes:
         inside = text[opened + 1 : end]
-        if opened == closed + 1 and text[closed] == text[opened] and inside:
+        if 0 <= closed == opened - 1 and text[closed] == text[opened] and inside:
             return True
         closed = end
         if (
@@ -177,28 +192,43 @@ def check_percents(
     if "%" not in text:
         return
     dates = [match.span() for match in _DATE_RUN.finditer(text) if _is_date(match[0])]
+    values: list[Use] = []
+    json_like, url = bool(_JSON.match(text)), text.find("://")
     for use in specifier_uses(text):
-        span = Span(
-            token.written.file, token.written.offsets[use.index], token.written.offsets[use.index + 1] + 1
-        )
-        edits = [span._replace(end=span.start).edit("%")] if editable else []
-        name = f"`%{use.letter}`"
+        span, name = _span(token, use), f"`%{use.letter}`"
         if not use.valid:
-            then = "refuses the unit" if refused else f"ignores {what or 'the word'}"
+            then = "refuses the unit" if refused else f"ignores {what or 'the command'}"
             message = f"systemd knows no specifier {name} and {then}"
+            edits = _doubled(token, [use]) if editable else []
             advice = "write %% for a percent sign"
             faults.add("percent-specifier", span, message, refused=refused, advice=advice, edits=edits)
         elif use.letter in "iI" and unit.value(use.letter) == "":
             message = f"{unit.id} has no instance, so {name} becomes nothing"
             faults.add("percent-specifier", span, message, advice="name the unit NAME@.service")
-        elif use.letter != "%" and (_in(dates, use.index) or _is_value(text, use)):
-            message = f"systemd puts {MEANINGS[use.letter]} in the place of {name}"
-            advice = f"write %%{use.letter} for a percent sign"
-            faults.add("percent-specifier", span, message, advice=advice, edits=edits)
+        elif use.letter != "%" and (
+            _in(dates, use.index) or _is_value(text, use, json_like=json_like, in_url=0 <= url < use.index)
+        ):
+            values.append(use)
+    if values := values[:_LIMIT_VALUES]:
+        span = _span(token, values[0])._replace(end=_span(token, values[-1]).end)
+        becomes = ", ".join(dict.fromkeys(f"{MEANINGS[use.letter]} for `%{use.letter}`" for use in values))
+        edits = _doubled(token, values) if editable else []
+        advice = f"write %%{values[0].letter} for a percent sign"
+        faults.add("percent-specifier", span, f"systemd puts in {becomes}", advice=advice, edits=edits)
+
+
+def _span(token: Token, use: Use) -> Span:
+    offsets = token.written.offsets
+    return Span(token.written.file, offsets[use.index], offsets[use.index + 1] + 1)
+
+
+def _doubled(token: Token, found: Sequence[Use]) -> list[Edit]:
+    spans = (_span(token, use) for use in found)
+    return [span._replace(end=span.start).edit("%") for span in spans]
 
 
 def _in(spans: list[tuple[int, int]], index: int) -> bool:
-    return any(start <= index < end for start, end in spans)
+    return any(start <= index < end for start, end in spans[:_LIMIT_VALUES])
 
 
 def _is_date(run: str) -> bool:
@@ -206,17 +236,17 @@ def _is_date(run: str) -> bool:
     return any(set(pair.split()) <= letters for pair in _DATES)
 
 
-def _is_value(text: str, use: Use) -> bool:
-    before, after = text[: use.index], text[use.index + 2 :]
+def _is_value(text: str, use: Use, *, json_like: bool, in_url: bool) -> bool:
+    before, after = text[use.index - 1 : use.index], text[use.index + 2 : use.index + 3]
+    whole = before in ("", "=", "/") and after in ("", "/")
     if use.letter in _FROM_NAME:
         return False
-    if use.letter in "sq" or before[-1:].isdigit():
+    if use.letter in "sq" or before.isdigit():
         return True
-    if "://" in before and re.match(r"[A-F][0-9A-F]", use.letter + after[:1]):
+    if in_url and re.match(r"[A-F][0-9A-F]", use.letter + after):
         return True
-    whole = before[-1:] in ("", "=", "/") and after[:1] in ("", "/")
-    if re.match(r"(?:[-\w.]+=)?[\[{]", text) and not whole:
+    if json_like and not whole:
         return True
     if use.letter == "d":
-        return after[:1] != "/" and not whole
+        return after != "/" and not whole
     return use.letter in _ODD and not whole

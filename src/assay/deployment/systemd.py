@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _INSTALLED = re.compile(
     r"(?:/etc|/run|/usr/lib|/lib|/usr/local/lib|/\.config|/\.local/share)/systemd/(?:system|user)\b"
 )
+_LIMIT_FILES = 100
 _LOGIN = frozenset(("HOME", "LOGNAME", "USER", "SHELL"))
 _LISTS = ("Environment", "EnvironmentFile", "PassEnvironment", "UnsetEnvironment")
 
@@ -107,7 +108,10 @@ def _apply(one: UnitFile, unit: UnitName, effective: _Effective, *, main: bool) 
             if not _add_starts(entry, unit, effective, main=main):
                 return
         elif entry.key in _LISTS and entry.section == "Service":
-            effective.lists[entry.key] = [*effective.lists[entry.key], entry] if entry.value.text else []
+            if not entry.value.text:
+                effective.lists[entry.key].clear()
+            else:
+                effective.lists[entry.key].append(entry)
         else:
             effective.single[entry.key] = entry
 
@@ -188,6 +192,8 @@ def _environment(
         for setting in read_settings(entry, unit, faults):
             environment.settings[setting.name] = setting
     entries = effective.lists["EnvironmentFile"]
+    if len(entries) > _LIMIT_FILES:
+        raise InputError(f"{path} names {len(entries):,} environment files, more than {_LIMIT_FILES}")
     folders = dict.fromkeys([path.parent, *(Path(entry.value.file.path).parent for entry in entries)])
     where = Where(tuple(folders), bool(_INSTALLED.search(str(path.absolute()))))
     files: list[UserFile] = []
@@ -216,8 +222,6 @@ def _words(start: _Start, unit: UnitName, environment: Environment, faults: Faul
     program = parse_program(command.tokens[0], unit)
     dollars = ":" not in program.flags
     line = Line(source, command, environment, unit, dollars, start.main)
-    check_program(line, program, faults)
-    check_command(line, faults)
     expander = Expander(environment, dollars=dollars)
     words = [program.word()]
     for token in command.tokens[2 if "@" in program.flags else 1 :]:
@@ -225,6 +229,8 @@ def _words(start: _Start, unit: UnitName, environment: Environment, faults: Faul
         known = all(use.value is not None for use in found)
         plain = all(use.letter == "%" for use in found)
         words.extend(expander.words(Resolved(token, written, known, plain)))
+    check_program(line, program, faults)
+    check_command(line, faults)
     return (*words, *_rest(start))
 
 

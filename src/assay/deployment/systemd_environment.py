@@ -111,6 +111,7 @@ class Environment:
     """Names that systemd itself may set here."""
     removed: set[str] = field(default_factory=set)
     """Names that `UnsetEnvironment=` takes away, whoever sets them."""
+    _words: dict[str, tuple[Token, ...]] = field(default_factory=dict)
 
     def state(self, name: str) -> State:
         """Whether a name is set here, nowhere, or perhaps elsewhere."""
@@ -121,6 +122,12 @@ class Environment:
         if self.complete or name in self.removed or NAME.fullmatch(name) is None:
             return "unset"
         return "unknown"
+
+    def split(self, name: str) -> tuple[Token, ...]:
+        """The words that `$NAME` as a word of its own becomes."""
+        if name not in self._words:
+            self._words[name] = tuple(iter(WordReader(self.settings[name].value, "variable").next, None))
+        return self._words[name]
 
     def forget(self) -> None:
         """A file that could not be read comes after all that was set so far and may set it anew."""
@@ -190,10 +197,8 @@ class Expander:
         if not resolved.known or state == "unknown":
             yield self._count(_word(resolved, resolved.written, known=False, editable=False))
         elif state == "set":
-            setting = self._environment.settings[name]
-            reader = WordReader(setting.value, "variable")
-            while (token := reader.next()) is not None:
-                yield self._count(_from(setting, token))
+            for token in self._environment.split(name):
+                yield self._count(_from(self._environment.settings[name], token))
 
     def _substituted(self, resolved: Resolved) -> Word:
         written = resolved.written

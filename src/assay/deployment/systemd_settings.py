@@ -23,6 +23,7 @@ from assay.deployment.quote_faults import (
 )
 from assay.deployment.systemd_environment import FROM_MANAGER, NAME, Environment, Setting
 from assay.deployment.systemd_specifiers import UnitName, expand_specifiers
+from assay.deployment.systemd_specifiers import uses as specifier_uses
 from assay.deployment.systemd_words import BadWord, Token, WordReader
 from assay.errors import InputError
 
@@ -56,6 +57,8 @@ def read_settings(entry: Entry, unit: UnitName, faults: FaultList) -> list[Setti
     covered = {at for group in groups.values() for at in range(group.first, group.last + 1)}
     settings: list[Setting] = []
     stray: list[Token] = []
+    names: set[str] = set()
+    comment = False
     for index, token in enumerate(tokens):
         if index in groups:
             add_json_fault(source, tokens[index : groups[index].last + 1], faults)
@@ -65,15 +68,16 @@ def read_settings(entry: Entry, unit: UnitName, faults: FaultList) -> list[Setti
         setting = _setting(token, unit)
         if setting is not None:
             settings.append(setting)
-        if index in covered:
+            names.add(setting.name)
+        if index in covered or comment:
             continue
         if setting is not None:
             check_quotes(source, token, faults, script=False)
-            _check_dollar(setting, settings, Span(file, token.file_start, token.file_end), faults)
+            _check_dollar(setting, names, Span(file, token.file_start, token.file_end), faults)
         elif source.text[token.start] == "#":
+            comment = True
             _comment(source, token, faults)
-            break
-        else:
+        elif all(use.valid for use in specifier_uses(token.written.text)):
             stray.append(token)
     if stray:
         _check_stray(source, tokens, stray, faults)
@@ -140,10 +144,10 @@ def _check_stray(source: Written, tokens: Sequence[Token], stray: list[Token], f
     )
 
 
-def _check_dollar(setting: Setting, before: list[Setting], span: Span, faults: FaultList) -> None:
+def _check_dollar(setting: Setting, names: set[str], span: Span, faults: FaultList) -> None:
     for match in _NOT_EXPANDED.finditer(setting.value.text):
         name = match["name"]
-        if name in FROM_MANAGER | _PATHS or any(name == other.name for other in before):
+        if name in names or name in FROM_MANAGER or name in _PATHS:
             message = f"Environment= expands no `$`: {setting.name} gets {shown(match[0])} as it is"
             faults.add(
                 "dollar-expansion", span, message, advice="write the value itself, or %h for the home folder"
@@ -233,8 +237,6 @@ def names_in(entries: Iterable[Entry], unit: UnitName) -> set[str]:
     """The names (or `NAME=value`) that `PassEnvironment=` and `UnsetEnvironment=` list."""
     names: set[str] = set()
     for entry in entries:
-        if not entry.value.text:
-            names.clear()
         for token in _tokens(entry.value, FaultList()):
             names.add(expand_specifiers(token.written, unit)[0].text)
     return names

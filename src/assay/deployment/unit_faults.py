@@ -48,10 +48,11 @@ def check_lines(unit: UnitFile, faults: FaultList, *, drop_in: bool) -> None:
             continue
         _check_continuations(unit.file, entry, faults)
         lost = _is_lost(entry)
-        if lost and carrier is not None and not gap:
+        if lost and carrier is not None and not gap and entry.value.text[:1] != "[":
             _missing_backslash(unit.file, carrier, entry, faults)
         elif lost:
-            _ignored_text(unit.file, entry, faults, refused=not drop_in)
+            if entry.value.text[:1] == "[" or entry.section in SECTIONS:
+                _ignored_text(unit.file, entry, faults, refused=not drop_in)
         else:
             _check_place(unit.file, entry, faults)
         if not lost:
