@@ -101,7 +101,7 @@ class Expander:
             self._shell.spend(len(current), "this word")
             alternatives = _first_braces(current)
             if alternatives is None:
-                done.append([_renamed(*pair) for pair in pairwise([*current, None])])
+                done.append([_renamed(piece, current[at + 1 : at + 2]) for at, piece in enumerate(current)])
             else:
                 waiting += reversed(alternatives)
         return [[Opaque(pieces[0].start, pieces[-1].end, quoted=True)]] if waiting else done
@@ -364,9 +364,9 @@ def _single_characters(pieces: list[Piece]) -> list[Piece]:
     return single
 
 
-def _renamed(piece: Piece | None, following: Piece | None) -> Piece:
+def _renamed(piece: Piece, rest: list[Piece]) -> Piece:
     """`$A{b,c}` asks for `$Ab` and `$Ac`: left unknown."""
-    assert piece is not None
+    following = rest[0] if rest else None
     if (
         isinstance(piece, Parameter)
         and piece.end - piece.start == len(piece.name) + 1

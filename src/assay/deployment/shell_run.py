@@ -128,7 +128,8 @@ class Runner:
         self._block(parse(self.source))
         self._arguments = None
         for name, bodies in list(self._functions.items()):
-            for function, self.source in bodies if name not in self._called else ():
+            for function, source in bodies if name not in self._called else ():
+                self.source = source
                 self._apart(function.body)
         return sorted(self.found, key=lambda found: found.order)
 
@@ -586,7 +587,9 @@ class Runner:
             self._store(name, var.unknown())
 
     def _exit(self, _: Simple, words: tuple[Word, ...], __: list[list[Part]]) -> None:
-        self._ended |= words[0].text != "exec" or len(words) > 1
+        command = words[0].text
+        if command != "return" or self._locals:
+            self._ended |= command != "exec" or len(words) > 1
 
     def _cd(self, node: Simple, words: tuple[Word, ...], fields: list[list[Part]]) -> None:
         known = len(words) == 2 and words[1].known and words[1].text.startswith("/")
