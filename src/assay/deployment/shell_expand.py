@@ -101,7 +101,7 @@ class Expander:
             self._shell.spend(len(current), "this word")
             alternatives = _first_braces(current)
             if alternatives is None:
-                done.append(current)
+                done.append([_renamed(piece, current[at + 1 : at + 2]) for at, piece in enumerate(current)])
             else:
                 waiting += reversed(alternatives)
         return [[Opaque(pieces[0].start, pieces[-1].end, quoted=True)]] if waiting else done
@@ -362,6 +362,21 @@ def _single_characters(pieces: list[Piece]) -> list[Piece]:
             start, end = piece.start + match.start(), piece.start + match.end()
             single.append(replace(piece, text=match[0], start=start, end=end))
     return single
+
+
+def _renamed(piece: Piece, rest: list[Piece]) -> Piece:
+    """`$A{b,c}` asks for `$Ab` and `$Ac`: left unknown."""
+    following = rest[0] if rest else None
+    if (
+        isinstance(piece, Parameter)
+        and piece.end - piece.start == len(piece.name) + 1
+        and isinstance(following, Literal)
+        and not following.quoted
+        and following.start != piece.end
+        and re.match(r"\w", following.text)
+    ):
+        return Opaque(piece.start, piece.end, piece.quoted)
+    return piece
 
 
 def _is(piece: Piece, text: str) -> bool:

@@ -295,8 +295,9 @@ class Lexer:
             operator = match[0]
             self.at = match.end()
         argument: list[Piece] = []
+        quotes = quoted and operator[:1] not in ("#", "%", "/")
         while self.at < self.end and self.text[self.at] != "}":
-            self._piece_in_braces(argument, quoted=quoted)
+            self._piece_in_braces(argument, quoted=quotes)
         if self.at >= self.end:
             self._rest(pieces, start, "${")
             return

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from assay.deployment.text import Syntax
 
 WORK_LIMIT, WORK_BASE, WORK_FACTOR = 4_000_000, 50_000, 64
-"""Characters and parts handled while following one script: base plus factor times its length, up to a limit."""
+"""Characters and parts handled while following one script: base plus factor times its length, limited."""
 VALUE_LIMIT = 131_072
 """Characters of one value or word: Linux takes no longer one."""
 WORD_LIMIT = 100_000
@@ -108,7 +108,7 @@ class Runner:
         self._zero = from_word(arguments[0]) if arguments else None
         self._arguments = None if arguments is None else tuple(from_word(word) for word in arguments[1:])
         self._scopes: list[dict[str, Var | None]] = []
-        self._functions: dict[str, tuple[Function, Written]] = {}
+        self._functions: dict[str, tuple[tuple[Function, Written], ...]] = {}
         self._locals: list[dict[str, Var | None]] = []
         self._declared: list[Var] = []
         self._called: set[str] = set()
@@ -127,8 +127,8 @@ class Runner:
         """All commands, in the order in which they are written."""
         self._block(parse(self.source))
         self._arguments = None
-        for name, (function, source) in list(self._functions.items()):
-            if name not in self._called:
+        for name, bodies in list(self._functions.items()):
+            for function, source in bodies if name not in self._called else ():
                 self.source = source
                 self._apart(function.body)
         return sorted(self.found, key=lambda found: found.order)
@@ -288,10 +288,16 @@ class Runner:
             case Apart():
                 self._apart(node.body)
             case Function():
-                self._functions[node.name] = node, self.source
+                self._define(node)
             case _:
                 self._compound(node)
         self._depth -= 1
+
+    def _define(self, function: Function) -> None:
+        """A definition in a branch may or may not replace the one before."""
+        others = self._functions.get(function.name, ()) if self._scopes else ()
+        self.spend(len(others), "functions")
+        self._functions[function.name] = (*others, (function, self.source))
 
     def _compound(self, node: If | Case | Loop) -> None:
         match node:
@@ -495,20 +501,30 @@ class Runner:
             effect(self, node, words[at:], fields[at:])
 
     def _call(self, name: str, fields: list[list[Part]]) -> None:
-        arguments, ended, outer = self._arguments, self._ended, self.source
-        function, self.source = self._functions[name]
+        arguments, ended = self._arguments, self._ended
+        bodies = self._functions[name]
         self._called.add(name)
         self._calling.append(name)
         self._locals.append({})
         self._arguments = tuple(as_value(parts) for parts in fields)
-        self._node(function.body)
+        if len(bodies) == 1:
+            self._body(*bodies[0])
+        else:
+            self._branches([partial(self._body, *body) for body in bodies], may_skip=True)
         for local, var in self._locals.pop().items():
             self._store(local, var)
         self._calling.pop()
-        self._arguments, self._ended, self.source = arguments, ended, outer
+        self._arguments, self._ended = arguments, ended
+
+    def _body(self, function: Function, source: Written) -> None:
+        outer, self.source = self.source, source
+        self._node(function.body)
+        self.source = outer
 
     def _declare(self, node: Simple, words: tuple[Word, ...], _: list[list[Part]]) -> None:
         command = words[0].text
+        if command == "local" and not self._locals:
+            return
         flags = {letter for word in words[1:] if word.text.startswith("-") for letter in word.text[1:]}
         exports = command == "export" or "x" in flags
         bare = [word.text for word in words[1:] if word.known and word.text.isidentifier()]
@@ -571,7 +587,9 @@ class Runner:
             self._store(name, var.unknown())
 
     def _exit(self, _: Simple, words: tuple[Word, ...], __: list[list[Part]]) -> None:
-        self._ended |= words[0].text != "exec" or len(words) > 1
+        command = words[0].text
+        if command != "return" or self._locals:
+            self._ended |= command != "exec" or len(words) > 1
 
     def _cd(self, node: Simple, words: tuple[Word, ...], fields: list[list[Part]]) -> None:
         known = len(words) == 2 and words[1].known and words[1].text.startswith("/")
@@ -651,7 +669,9 @@ def _name(word: WordNode) -> str:
     return "".join(piece.text if isinstance(piece, Literal) else "$" for piece in word.pieces)
 
 
-def _assigned(nodes: Iterable[Node], functions: Mapping[str, tuple[Function, Written]]) -> dict[str, None]:
+def _assigned(
+    nodes: Iterable[Node], functions: Mapping[str, tuple[tuple[Function, Written], ...]]
+) -> dict[str, None]:
     """Names of the variables that those statements may assign."""
     names: dict[str, None] = {}
     waiting: list[Node] = list(nodes)
@@ -669,7 +689,7 @@ def _assigned(nodes: Iterable[Node], functions: Mapping[str, tuple[Function, Wri
             names |= dict.fromkeys(text for text in texts[1:] if text.isidentifier())
         elif texts and texts[0] in functions and texts[0] not in seen:
             seen.add(texts[0])
-            waiting.append(functions[texts[0]][0].body)
+            waiting += [function.body for function, _ in functions[texts[0]]]
     return names
 
 

@@ -60,14 +60,14 @@ _MPIRUN = _names(
     """-n -np -c -N -H -host --host -hostfile --hostfile -machinefile --machinefile -hosts -f -ppn -x -wdir
     --wdir -wd --map-by -map-by --bind-to -bind-to --rank-by -rank-by -npernode --npernode --np --n --prefix
     --path -path --report-uri --output-filename --rankfile -rf --rf --timeout --app --display
-    --runtime-options --slot-list --cpu-set --cpu-list --default-hostfile -genvlist -envlist -iface -launcher -bootstrap
-    -rmk -configfile --stdin -stdin"""
+    --runtime-options --slot-list --cpu-set --cpu-list --default-hostfile -genvlist -envlist -iface
+    -launcher -bootstrap -rmk -configfile --stdin -stdin"""
 )
 _UV = _names(
     """--with --with-editable --with-requirements --extra --no-extra --group --no-group --only-group --python
-    -p --env-file --directory --project --index --default-index --index-url -i --extra-index-url --find-links -f
-    --package --upgrade-package -P --reinstall-package --refresh-package --resolution --prerelease
-    --fork-strategy --exclude-newer --link-mode --config-setting -C --config-file --cache-dir --color
+    -p --env-file --directory --project --index --default-index --index-url -i --extra-index-url
+    --find-links -f --package --upgrade-package -P --reinstall-package --refresh-package --resolution
+    --prerelease --fork-strategy --exclude-newer --link-mode --config-setting -C --config-file --cache-dir --color
     --python-platform --no-build-package --no-binary-package --no-build-isolation-package
     --allow-insecure-host --index-strategy --keyring-provider --python-preference"""
 )
