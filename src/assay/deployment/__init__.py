@@ -1,29 +1,16 @@
-"""What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
-
-from assay.deployment.deployment import (
-    CommandKind,
-    CommandSource,
-    Deployment,
-    Library,
-    Trials,
-)
+"""What is served, where and with which arguments; read from assay.deployment.compose import looks_like_compose, read_compose
+from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.environment_file import quote_environment_file
 from assay.deployment.file import load_deployment
 from assay.deployment.files import LIMIT_BYTES, read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.keys import KEYS, Key
+from assay.deployment.kubernetes import looks_like_kubernetes, read_kubernetes
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
-from assay.deployment.shell import (
-    Command,
-    command_line,
-    parse_command,
-    quote_shell,
-    read_script,
-    split_script,
-)
+from assay.deployment.shell import Command, command_line, parse_command, quote_shell, read_script, split_script
 from assay.deployment.systemd import read_unit
 from assay.deployment.systemd_words import quote_systemd
 from assay.deployment.target import Target, read_command, read_target
@@ -32,8 +19,6 @@ from assay.deployment.unwrap import unwrap
 from assay.deployment.yaml_text import YamlEntry, YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
 
 __all__ = [
-    "KEYS",
-    "LIMIT_BYTES",
     "Accelerator",
     "Command",
     "CommandKind",
@@ -45,7 +30,9 @@ __all__ = [
     "FaultKind",
     "Hardware",
     "Json",
+    "KEYS",
     "Key",
+    "LIMIT_BYTES",
     "Launch",
     "LaunchKind",
     "Library",
@@ -69,6 +56,8 @@ __all__ = [
     "find_accelerator",
     "find_model",
     "load_deployment",
+    "looks_like_compose",
+    "looks_like_kubernetes",
     "parse_command",
     "parse_config",
     "parse_engine",
@@ -78,6 +67,8 @@ __all__ = [
     "quote_shell",
     "quote_systemd",
     "read_command",
+    "read_compose",
+    "read_kubernetes",
     "read_model_folder",
     "read_preset",
     "read_script",

@@ -60,6 +60,8 @@ class YamlScalar(Value):
     tag: str
     """Its type as PyYAML's safe loader resolves it (YAML 1.1): `str`, `int`, `float`, `bool`, `null`,
     `timestamp`, `binary`, `merge`, `value`; any other explicit tag as written, such as `!reset`."""
+    tagged: bool
+    """True if the tag is written in the file."""
 
     @property
     def place(self) -> Place:
@@ -306,12 +308,14 @@ class _Composer:
             end = start + len(self.source[start:end].rstrip())
         self._count(1, start)
         text, tag = event.value, event.tag
-        if tag is None or tag == "!":
+        tagged = tag is not None and tag != "!"
+        if not tagged:
             tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)
         if "\ufffd" in text and self.source != self.file.text:
             text = self._original(text, locate(self.source, start, end, style, text))
+        tag = tag.removeprefix(_STANDARD)
         node = YamlScalar(
-            file=self.file, start=start, end=end, text=text, style=style, tag=tag.removeprefix(_STANDARD)
+            file=self.file, start=start, end=end, text=text, style=style, tag=tag, tagged=tagged
         )
         self._add(node, event.anchor, size=1, height=0)
 
