@@ -281,7 +281,7 @@ def _convert_default(state: _State, option: Option) -> None:
     try:
         value = convert(option.converter, default.value) if known else None
     except NotConverted as error:
-        message = f"argument {option.flags[0]}: {error}"
+        message = f"argument {'/'.join(option.flags)}: {error}"
         state.problems.append(Problem(kind="bad-default", message=message, option=option))
         return
     state.namespace[option.dest] = Constant(known=known, value=value, text=default.text)

@@ -81,7 +81,7 @@ class Occurrence:
         self.problems.append(
             Problem(
                 kind=kind,
-                message=f"argument {self.flag}: {message}",
+                message=f"argument {'/'.join(self.option.flags)}: {message}",
                 at=self.item.at,
                 value_at=() if value is None or value.at is None else (value.at,),
                 option=self.option,
