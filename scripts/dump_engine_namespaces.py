@@ -6,8 +6,8 @@
 For ENGINE_PYTHON and TREE see dump_engine_parser.py. Each command line goes through the engine's own
 `prepare_server_args`, its `--config` file included, up to the argparse namespace: only
 `ServerArgs.from_cli_args`, which would go on to look at models and devices, is replaced.
-OUT is by default tests/source/golden/namespaces-VERSION.json: `defaults` is the namespace of `--model-path m`,
-each result holds what differs from it, or the error.
+OUT is by default tests/source/golden/namespaces-VERSION.json: `defaults` is the namespace of
+`--model-path m`, each result holds what differs from it, or the error.
 """
 
 from __future__ import annotations

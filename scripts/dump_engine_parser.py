@@ -9,17 +9,17 @@ ENGINE_PYTHON is the Python of an environment of its own, never assay's (Python 
     /tmp/eng/venv/bin/pip install torch==2.13.0 transformers==5.3.0 tokenizers==0.22.2 outlines==0.1.11 \\
         compressed-tensors==0.18.0 openai openai-harmony==0.0.4 llguidance interegular IPython aiohttp \\
         fastapi uvicorn uvloop orjson pybase64 pyzmq psutil setproctitle prometheus-client dill einops gguf \\
-        partial_json_parser msgspec pillow python-multipart requests scipy sentencepiece tiktoken tqdm xxhash \\
-        apache-tvm-ffi
+        partial_json_parser msgspec pillow python-multipart requests scipy sentencepiece tiktoken tqdm \\
+        xxhash apache-tvm-ffi
     /tmp/eng/venv/bin/pip install --no-deps xgrammar==0.2.7 torchvision==0.28.0
     and empty its torchvision/_meta_registrations.py
 
 TREE is an unpacked wheel (`pip download --no-deps sglang==0.5.10`, unzip). OUT is by default
 tests/source/golden/sglang-VERSION.json. Modules that need CUDA are replaced: see stand_ins.py.
 
-Normalised: a set is written sorted, and `choices_are_a_set` is true; of a help text only the first 12 digits of
-its SHA-256 are kept. What depends on the machine is listed under `environment`: fields whose default the engine
-computes from the hardware when it is imported (`pre_warm_nccl` is true on AMD GPUs only).
+Normalised: a set is written sorted, and `choices_are_a_set` is true; of a help text only the first 12 digits
+of its SHA-256 are kept. What depends on the machine is listed under `environment`: fields whose default the
+engine computes from the hardware when it is imported (`pre_warm_nccl` is true on AMD GPUs only).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lets the argument code of SGLang be imported where its compiled parts cannot be: for the scripts beside it.
 
 A module that the engine imports and that is not installed is replaced by an empty one that has any name.
-Nothing of that can reach the command line parser: it is plain argparse, and its choices are the engine's own lists.
+Nothing of that can reach the command line parser: it is plain argparse, and its choices are the engine's own.
 """
 
 from __future__ import annotations

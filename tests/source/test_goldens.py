@@ -1,4 +1,4 @@
-"""Declarations read from real releases, against what the engines' own parsers say (scripts/dump_engine_*.py)."""
+"""What is read from real releases, against the engines' own parsers (see scripts/dump_engine_parser.py)."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def effect(option: Option, flag: str, value: Constant, before: Constant | None) 
         return Constant(known=True, value=not flag.startswith("--no-"))
     if option.action == "append":
         held = before or Constant(known=True)
-        if not value.known or not held.known:
+        if not value.known or not held.known or not isinstance(held.value, list | None):
             return UNKNOWN
         return Constant(known=True, value=[*(held.value or []), value.value])
     return value if option.action == "store" else UNKNOWN
