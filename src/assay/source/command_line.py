@@ -49,6 +49,8 @@ class _State:
     """What argparse reports after everything else: words that it does not recognise."""
     namespace: dict[str, Constant] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+    """Destinations that an option has stored something in."""
     complete: bool = True
 
 
@@ -242,6 +244,7 @@ def _take(state: _State, occurrence: Occurrence) -> None:
     stored = effect(option, occurrence.flag, value, state.namespace.get(option.dest))
     if stored is not None:
         state.namespace[option.dest] = stored
+        state.stored.add(option.dest)
     state.problems.extend(occurrence.problems)
     places = dict.fromkeys(text.item.at for text in occurrence.texts if text.item.at is not None)
     state.given.append(
@@ -275,13 +278,14 @@ def _convert_default(state: _State, option: Option) -> None:
     default = option.default
     if not default.known or not isinstance(default.value, str) or default.value == SUPPRESS:
         return
-    if state.namespace.get(option.dest) is not default:
+    held = state.namespace.get(option.dest)
+    if option.dest in state.stored or held is None or held.value != default.value:
         return
     known = option.converter != "opaque"
     try:
         value = convert(option.converter, default.value) if known else None
     except NotConverted as error:
-        message = f"argument {option.flags[0]}: {error}"
+        message = f"argument {'/'.join(option.flags)}: {error}"
         state.problems.append(Problem(kind="bad-default", message=message, option=option))
         return
     state.namespace[option.dest] = Constant(known=known, value=value, text=default.text)

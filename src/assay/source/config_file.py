@@ -62,13 +62,13 @@ def _merged(declarations: Declarations, file: Item, rest: list[Item], read_confi
 
 def _words(declarations: Declarations, entry: ConfigEntry) -> Iterator[str]:
     """The words that one key becomes."""
-    if not isinstance(entry.key, str):
-        raise _Refused("config-key", f"the key {entry.key!r} is no text")
-    if isinstance(entry.value, bool):
-        yield from _boolean(declarations, entry.key, entry.value)
-        return
     if declarations.config_rules == "typed":
+        if not isinstance(entry.key, str):
+            raise _Refused("config-key", f"the key {entry.key!r} is no text")
         _check_supported(declarations, entry.key)
+    if isinstance(entry.value, bool):
+        yield from _boolean(declarations, str(entry.key), entry.value)
+        return
     if isinstance(entry.value, list):
         if entry.value:
             yield f"--{entry.key}"
@@ -83,7 +83,6 @@ def _boolean(declarations: Declarations, key: str, value: bool) -> Iterator[str]
         if value:
             yield f"--{key}"
         return
-    _check_supported(declarations, key)
     dest = key.replace("-", "_")
     if any(option.dest == dest and option.action_text == "store_true" for option in declarations.options):
         if value:

@@ -81,7 +81,7 @@ class Occurrence:
         self.problems.append(
             Problem(
                 kind=kind,
-                message=f"argument {self.flag}: {message}",
+                message=f"argument {'/'.join(self.option.flags)}: {message}",
                 at=self.item.at,
                 value_at=() if value is None or value.at is None else (value.at,),
                 option=self.option,
@@ -128,7 +128,7 @@ def effect(option: Option, flag: str, value: Constant, before: Constant | None) 
         return Constant(known=True, value=not flag.startswith("--no-"))
     if option.action == "append":
         held = before or Constant(known=True)
-        if not value.known or not held.known:
+        if not value.known or not held.known or not isinstance(held.value, list | None):
             return UNKNOWN
         return Constant(known=True, value=[*(held.value or []), value.value])
     return value if option.action == "store" else UNKNOWN

@@ -1,0 +1,284 @@
+"""What is read from real releases, against the engines' own parsers (see scripts/dump_engine_parser.py)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.engines import ENGINES
+from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse, read_declarations
+
+GOLDEN = Path(__file__).parent / "golden"
+VERSIONS = ("0.5.9", "0.5.10", "0.5.12.post1")
+LINES = tomllib.loads((GOLDEN / "command_lines.toml").read_text())["line"]
+SUPPRESS = "==SUPPRESS=="
+ACTIONS = {
+    "_StoreAction": "store",
+    "_StoreTrueAction": "store_const",
+    "_HelpAction": "help",
+    "BooleanOptionalAction": "boolean",
+    "DeprecatedAction": "ignored",
+    "DeprecatedStoreTrueAction": "store_const",
+    "LoRAPathAction": "store",
+}
+CONVERTERS = {
+    None: "text",
+    "str": "text",
+    "int": "int",
+    "float": "float",
+    "loads": "json",
+    "json_list_type": "json-list",
+    "nullable_str": "nullable-text",
+    "human_readable_int": "si-int",
+}
+
+pytestmark = pytest.mark.registry
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a test's command line."""
+
+    text: str
+    known: bool = True
+
+
+@cache
+def declared(root: Path) -> Declarations:
+    """The declarations of a release, read once."""
+    return read_declarations(root, ENGINES["sglang"], lambda _line: None)
+
+
+def golden(name: str, version: str) -> Any:
+    """A golden file of that version."""
+    return json.loads((GOLDEN / f"{name}-{version}.json").read_text())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_options_are_those_of_the_real_parser(engine_tree: Callable[[str], Path], version: str) -> None:
+    declarations = declared(engine_tree(version))
+    expected = {option["flags"][0]: option for option in golden("sglang", version)["options"]}
+    assert [option.flags[0] for option in declarations.options] == list(expected)
+    assert [described(option) for option in declarations.options] == [
+        normalised(option) for option in expected.values()
+    ]
+
+
+def described(option: Option) -> dict[str, Any]:
+    """An option of ours in the form of the golden file."""
+    help_text = "" if option.action == "help" else option.help
+    return {
+        "flags": list(option.flags),
+        "dest": option.dest,
+        "action": option.action,
+        "nargs": option.nargs,
+        "const": shown(option.const),
+        "default": shown(option.default),
+        "converter": option.converter,
+        "choices": shown(option.choices),
+        "required": option.required,
+        "help": hashlib.sha256(help_text.encode()).hexdigest()[:12] if option.action != "help" else None,
+    }
+
+
+def normalised(option: dict[str, Any]) -> dict[str, Any]:
+    """An option of the golden file in our words."""
+    is_lora = option["action"] == "LoRAPathAction"
+    return {
+        **{key: option[key] for key in ("flags", "dest", "nargs", "default", "choices", "required", "const")},
+        "action": ACTIONS[option["action"]],
+        "converter": "lora-paths" if is_lora else CONVERTERS[option["type"]],
+        "help": option["help_sha256"] if option["action"] != "_HelpAction" else None,
+    }
+
+
+def shown(constant: Constant | None) -> Any:
+    """The value of a constant, which must be known."""
+    assert constant is None or constant.known, constant
+    return None if constant is None else constant.value
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_fields_are_those_of_the_real_class(engine_tree: Callable[[str], Path], version: str) -> None:
+    declarations = declared(engine_tree(version))
+    expected = golden("sglang", version)
+    assert [(f.name, f.type.replace("'", '"')) for f in declarations.fields] == [
+        (f["name"], f["type"].replace("'", '"')) for f in expected["fields"]
+    ]
+    for field, real in zip(declarations.fields, expected["fields"], strict=True):
+        assert field.required == real.get("required", False)
+        if field.name in expected["environment"]:
+            assert not field.default.known
+        elif not field.required:
+            assert (field.name, shown(field.default)) == (field.name, real["default"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_field_has_a_flag_and_nothing_is_left_open(
+    engine_tree: Callable[[str], Path], version: str
+) -> None:
+    declarations = declared(engine_tree(version))
+    assert [field.name for field in declarations.fields if not field.flags] == []
+    assert {option.dest for option in declarations.options if option.field is None} <= {
+        "help",
+        "config",
+        "hybrid_kvcache_ratio",
+        "prefill_round_robin_balance",
+        "enable_piecewise_cuda_graph",
+        "collect_tokens_histogram",
+    }
+    assert declarations.gaps == ()
+    assert declarations.config_option == "--config"
+    assert declarations.config_rules == "typed"
+    assert declarations.version == version
+    assert declarations.declared_at.text == "class ServerArgs:"
+
+
+@pytest.mark.parametrize(
+    ("version", "never_mentioned"),
+    [
+        (
+            "0.5.9",
+            {
+                "--hybrid-kvcache-ratio",
+                "--prefill-round-robin-balance",
+                "--num-continuous-decode-steps",
+                "--file-storage-path",
+                "--speculative-ngram-match-type",
+                "--debug-tensor-dump-inject",
+            },
+        ),
+        (
+            "0.5.12.post1",
+            {
+                "--hybrid-kvcache-ratio",
+                "--prefill-round-robin-balance",
+                "--collect-tokens-histogram",
+                "--file-storage-path",
+                "--triton-attention-reduce-in-fp32",
+                "--debug-tensor-dump-inject",
+            },
+        ),
+    ],
+)
+def test_options_that_nothing_reads_have_no_mention(
+    engine_tree: Callable[[str], Path], version: str, never_mentioned: set[str]
+) -> None:
+    declarations = declared(engine_tree(version))
+    assert {option.flags[0] for option in declarations.options if not option.mentions} == never_mentioned
+
+
+def test_deprecated_options_name_their_successors(engine_tree: Callable[[str], Path]) -> None:
+    declarations = declared(engine_tree("0.5.10"))
+    assert {o.flags[0]: o.replaced_by for o in declarations.options if o.deprecated} == {
+        "--hybrid-kvcache-ratio": "--swa-full-tokens-ratio",
+        "--stream-output": "--incremental-streaming-output",
+        "--prefill-round-robin-balance": "",
+        "--enable-piecewise-cuda-graph": "--enforce-piecewise-cuda-graph",
+        "--enable-nan-detection": "",
+    }
+
+
+def test_environment_table(engine_tree: Callable[[str], Path]) -> None:
+    declarations = declared(engine_tree("0.5.10"))
+    table = {variable.name: variable for variable in declarations.environment}
+    assert len(table) == 232
+    assert table["SGLANG_ENABLE_SPEC_V2"].type == "EnvBool"
+    assert table["SGLANG_ENABLE_SPEC_V2"].default.value is False
+    assert table["SGLANG_FLASHINFER_WORKSPACE_SIZE"].default.value == 384 * 1024 * 1024
+    assert table["SGLANG_TOOL_STRICT_LEVEL"].default.value == 0
+    assert [name for name, variable in table.items() if not variable.default.known] == ["SGLANG_DG_CACHE_DIR"]
+    instead = {old: new for old, new, _ in declarations.deprecated_environment}
+    assert instead["SGLANG_GC_LOG"] == "SGLANG_LOG_GC"
+    assert instead["SGLANG_QUEUED_TIMEOUT_MS"] == "SGLANG_REQ_WAITING_TIMEOUT"
+    assert instead["SGLANG_SCHEDULER_DECREASE_PREFILL_IDLE"] == "--enable-prefill-delayer"
+    assert instead["SGL_"] == "SGLANG_"
+    assert {"SGLANG_ENABLE_SPEC_V2", "SGLANG_CACHE_DIR"} <= set(declarations.environment_words) | {
+        "SGLANG_CACHE_DIR"
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("line", LINES, ids=[line["name"] for line in LINES])
+def test_command_lines_are_read_as_by_the_engine(
+    engine_tree: Callable[[str], Path], version: str, line: dict[str, Any]
+) -> None:
+    declarations = declared(engine_tree(version))
+    expected = golden("namespaces", version)
+    parsed = parse(declarations, [Word(text) for text in line["argv"]], reader_of(line))
+    result = expected["results"][line["name"]]
+    errors = [problem for problem in parsed.problems if problem.kind != "config-not-read"]
+    if "error" not in result:
+        assert errors == []
+        unset = object()
+        assert {
+            dest: shown(constant)
+            for dest, constant in parsed.namespace.items()
+            if expected["defaults"].get(dest, unset) != shown(constant)
+        } == result["namespace"]
+        assert parsed.namespace.keys() == expected["defaults"].keys()
+        return
+    assert errors
+    assert first_message(parsed, line["argv"], result["message"]) == comparable(result)
+
+
+def reader_of(line: dict[str, Any]) -> Callable[[str], list[ConfigEntry] | str | None]:
+    """What reads the file of arguments of a command line."""
+
+    def read(path: str) -> list[ConfigEntry] | str | None:
+        if "config" not in line or path != line.get("config_name", "config.yaml"):
+            return f"Config file not found: {path}"
+        data = yaml.safe_load(line["config"]) or {}
+        if not isinstance(data, dict):
+            return "Config file must contain a dictionary at root level"
+        return [ConfigEntry(key=key, value=value) for key, value in data.items()]
+
+    return read
+
+
+def first_message(parsed: Parsed, argv: list[str], message: str) -> str:
+    """Our first problem, worded as the engine words it, which names all of some kinds in one message."""
+    first = parsed.problems[0]
+    if first.kind in ("unknown-option", "stray-word"):
+        words = [p for p in parsed.problems if p.kind in ("unknown-option", "stray-word")]
+        texts = [
+            first_word for p in sorted(words, key=lambda p: p.at or 0) for first_word in texts_of(p, argv)
+        ]
+        return "unrecognized arguments: " + " ".join(texts)
+    if first.kind == "prints-help":
+        return "0"
+    if first.kind in ("bad-value", "config-key") and "invalid choice" not in message:
+        return f"{first.kind}: {'/'.join(first.option.flags) if first.option else ''}"
+    return first.message
+
+
+def texts_of(problem: Any, argv: list[str]) -> list[str]:
+    """The words that a problem is about; from a file of arguments, those that its entry became."""
+    if problem.at is None:
+        entry = problem.config
+        value = entry.value if not isinstance(entry.value, bool) else str(entry.value).lower()
+        flag = [f"--{entry.key}"] if problem.kind == "unknown-option" else []
+        has_value = problem.kind == "stray-word" or not entry.key.startswith("trust")
+        return [*flag, *([str(value)] if has_value else [])]
+    return [argv[problem.at], *(argv[at] for at in problem.value_at)]
+
+
+def comparable(result: dict[str, str]) -> str:
+    """The engine's message; of a refused value only the option, since the wording is each converter's own."""
+    message = result["message"]
+    refused = re.match(r"argument (\S+): (invalid \w+ value|Invalid|Decimals)", message)
+    if refused:
+        return f"bad-value: {refused.group(1)}"
+    if result["error"] in ("AssertionError", "JSONDecodeError"):
+        return "bad-value: --lora-paths"
+    return "config-key: " if result["error"] == "AttributeError" else message
