@@ -1,4 +1,6 @@
-"""What is served, where and with which arguments; read from assay.deployment.compose import looks_like_compose, read_compose
+"""What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
+
+from assay.deployment.compose import looks_like_compose, read_compose
 from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.environment_file import quote_environment_file
@@ -10,7 +12,14 @@ from assay.deployment.kubernetes import looks_like_kubernetes, read_kubernetes
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
-from assay.deployment.shell import Command, command_line, parse_command, quote_shell, read_script, split_script
+from assay.deployment.shell import (
+    Command,
+    command_line,
+    parse_command,
+    quote_shell,
+    read_script,
+    split_script,
+)
 from assay.deployment.systemd import read_unit
 from assay.deployment.systemd_words import quote_systemd
 from assay.deployment.target import Target, read_command, read_target
@@ -19,6 +28,8 @@ from assay.deployment.unwrap import unwrap
 from assay.deployment.yaml_text import YamlEntry, YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
 
 __all__ = [
+    "KEYS",
+    "LIMIT_BYTES",
     "Accelerator",
     "Command",
     "CommandKind",
@@ -30,9 +41,7 @@ __all__ = [
     "FaultKind",
     "Hardware",
     "Json",
-    "KEYS",
     "Key",
-    "LIMIT_BYTES",
     "Launch",
     "LaunchKind",
     "Library",
