@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from assay.engines import ENGINES
-from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse, read_declarations
+from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse
+from assay.source.reader import read_declarations
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSIONS = ("0.5.9", "0.5.10", "0.5.12.post1")
