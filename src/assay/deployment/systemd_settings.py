@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.deployment.command_faults import comment_edits, comment_span
-from assay.deployment.environment_file import parse_environment_file
+from assay.deployment.environment_file import FileAssignment, parse_environment_file
 from assay.deployment.environment_file_faults import check_assignment
 from assay.deployment.fault_list import FaultList, Span, shown
 from assay.deployment.files import read_user_file
@@ -25,6 +25,7 @@ from assay.deployment.systemd_environment import FROM_MANAGER, NAME, Environment
 from assay.deployment.systemd_specifiers import UnitName, expand_specifiers
 from assay.deployment.systemd_specifiers import uses as specifier_uses
 from assay.deployment.systemd_words import BadWord, Token, WordReader
+from assay.deployment.unit_file import is_utf8
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ class Where:
 
     folders: tuple[Path, ...]
     """The unit's own folder, then those of its drop-ins."""
-    installed: bool
-    """True if the unit lies where systemd loads it from, so that this is the host."""
+    root: str | None
+    """What stands before the folder that systemd loads units from: nothing on the host itself, the folder of a
+    copy of its files, None if the unit lies elsewhere."""
 
 
 def read_settings(entry: Entry, unit: UnitName, faults: FaultList) -> list[Setting]:
@@ -109,7 +111,7 @@ def _setting(token: Token, unit: UnitName) -> Setting | None:
     name, equals, _ = written.text.partition("=")
     if not equals or not NAME.fullmatch(name) or any(not use.valid for use in found):
         return None
-    if any("\ud800" <= char <= "\udfff" for char in written.text):
+    if not is_utf8(written.text):
         return None  # systemd takes no value that is not UTF-8
     return Setting(
         name=name,
@@ -174,7 +176,7 @@ def read_environment_files(
         return []
     paths = _find(text, where)
     if not paths:
-        if not where.installed:
+        if where.root != "":
             environment.complete = False
         elif not optional:
             message = f"there is no {shown(text)}, so systemd does not start the service"
@@ -188,14 +190,23 @@ def read_environment_files(
         return []
     files = [file for path in paths if (file := _read(path, environment)) is not None]
     for file in files:
-        _take(file, environment, faults)
+        lines = parse_environment_file(file)
+        if not all(line.value is None or is_utf8(line.name + line.value.text) for line in lines):
+            message = f"{file.path} is not UTF-8, so systemd " + (
+                "leaves it out" if optional else "does not start"
+            )
+            faults.add("ignored-line", span, message, refused=not optional)
+        else:
+            _take(file, lines, environment, faults)
     return files
 
 
 def _find(text: str, where: Where) -> list[Path]:
-    """The files of that path on this machine, else those of the same name beside the unit."""
+    """The files of that path, below its root if the unit is of a copy; else those of that name beside it."""
     path = Path(text)
-    folders = [path.parent] + ([] if where.installed else list(where.folders))
+    folders = [path.parent, *where.folders]
+    if where.root is not None:
+        folders = [Path(where.root + str(path.parent)), *(where.folders if where.root else ())]
     for folder in folders:
         try:
             if _GLOB.search(path.name) and not _GLOB.search(str(path.parent)):
@@ -218,8 +229,10 @@ def _read(path: Path, environment: Environment) -> UserFile | None:
         return None
 
 
-def _take(file: UserFile, environment: Environment, faults: FaultList) -> None:
-    for assignment in parse_environment_file(file):
+def _take(
+    file: UserFile, lines: Iterable[FileAssignment], environment: Environment, faults: FaultList
+) -> None:
+    for assignment in lines:
         check_assignment(file, assignment, environment, faults)
         if assignment.value is None or not NAME.fullmatch(assignment.name):
             continue
