@@ -1,11 +1,16 @@
-"""What a unit's own syntax destroys: each fault is found, nothing else is, and its edits give what was meant."""
+"""What a unit's own syntax destroys: each fault is found, no other, and its edits give what was meant."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from assay.deployment import Fault, FaultKind, Launch, read_unit
+from assay.deployment import Fault, FaultKind, Launch, UserFile, read_unit
+from assay.deployment.fault_list import FaultList
+from assay.deployment.systemd_environment import Environment
+from assay.deployment.systemd_settings import Where, read_environment_files
+from assay.deployment.systemd_specifiers import parse_unit_name
+from assay.deployment.unit_file import parse_unit_file
 
 
 class Case(NamedTuple):
@@ -210,15 +215,35 @@ def test_json_in_a_variable_loses_its_quotes_where_it_is_split(tmp_path: Path) -
     assert launch.faults == ()
 
 
-def test_a_missing_file_is_a_fault_where_the_unit_is_installed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("root", "text", "kinds"),
+    [
+        ("", "/nowhere/a.env", ["missing-file"]),
+        ("", "-/nowhere/a.env", []),
+        ("/copy", "/nowhere/a.env", []),
+        (None, "/nowhere/a.env", []),
+    ],
+)
+def test_a_missing_file_is_a_fault_only_on_the_host(
+    root: str | None, text: str, kinds: list[FaultKind]
+) -> None:
+    unit_file = parse_unit_file(UserFile(path="llm.service", text=f"[Service]\nEnvironmentFile={text}\n"))
+    [entry] = unit_file.assignments("Service", "EnvironmentFile")
+    environment, faults = Environment(), FaultList()
+    where = Where((Path("/nowhere"),), root)
+    assert read_environment_files(entry, parse_unit_name("llm.service"), where, environment, faults) == []
+    assert [fault.kind for fault in faults.all()] == kinds
+    assert environment.complete == (root == "")
+
+
+def test_a_copy_of_a_hosts_files_is_read_below_its_root(tmp_path: Path) -> None:
     folder = tmp_path / "etc/systemd/system"
     folder.mkdir(parents=True)
-    text = "EnvironmentFile=-/nowhere/a.env\nEnvironmentFile=/nowhere/b.env\nX ${A}"
-    faults = unit(folder, text).faults
-    assert [(fault.kind, fault.refused) for fault in faults] == [
-        ("missing-file", True),
-        ("dollar-expansion", False),
-    ]
+    (tmp_path / "etc/default").mkdir()
+    (tmp_path / "etc/default/llm").write_text("A=1\n")
+    launch = unit(folder, "EnvironmentFile=-/etc/default/llm\nX ${A} $OPTIONS")
+    assert [word.text for word in launch.words[1:]] == ["1"]
+    assert launch.faults == ()
 
 
 def test_a_second_exec_start_in_a_drop_in_is_repaired_by_a_reset(tmp_path: Path) -> None:

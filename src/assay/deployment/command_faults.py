@@ -32,7 +32,7 @@ _BACKTICKS = re.compile(r"`[^`]+`")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommandLine:
     """The command that is looked at."""
 
     source: Written
@@ -49,7 +49,7 @@ class Line:
     """True in the unit file itself: there an error refuses the unit, in a drop-in it ends the drop-in."""
 
 
-def check_command(line: Line, faults: FaultList) -> None:
+def check_command(line: CommandLine, faults: FaultList) -> None:
     """Note the faults of a command's words, the program's apart."""
     tokens = line.command.tokens
     comment = _comment(line, faults)
@@ -78,7 +78,7 @@ def check_command(line: Line, faults: FaultList) -> None:
         _check_variables(line, faults)
 
 
-def _comment(line: Line, faults: FaultList) -> int:
+def _comment(line: CommandLine, faults: FaultList) -> int:
     """Index of the token where what looks like a comment begins; past the last if there is none."""
     tokens, text = line.command.tokens, line.source.text
     for index, token in enumerate(tokens[1:], start=1):
@@ -125,7 +125,7 @@ def comment_edits(span: Span) -> list[Edit]:
     ]
 
 
-def _check_dollars(line: Line, token: Token, faults: FaultList, *, script: bool) -> None:
+def _check_dollars(line: CommandLine, token: Token, faults: FaultList, *, script: bool) -> None:
     text = token.written.text
     if "$" not in text and "`" not in text:
         return
@@ -158,14 +158,14 @@ def _add_command(span: Span, faults: FaultList) -> None:
     )
 
 
-def _check_split(line: Line, token: Token, faults: FaultList) -> None:
+def _check_split(line: CommandLine, token: Token, faults: FaultList) -> None:
     """A word that begins with an unbraced `$`: all of it is the variable's name."""
     name = token.written.text[1:]
     span = span_of(token, token)
     state = line.environment.state(name)
     if NAME.fullmatch(name):
-        if state == "unset":
-            message = f"no Environment= or EnvironmentFile= sets {name}, so the word vanishes"
+        if state == "unset" and not line.environment.files:
+            message = f"no Environment= sets {name}, so the word vanishes"
             faults.add("dollar-expansion", span, message)
         elif state == "set" and token.quotes and (count := len(line.environment.split(name))) != 1:
             edits = _braces(token, 0, len(name))
@@ -183,7 +183,7 @@ def _check_split(line: Line, token: Token, faults: FaultList) -> None:
     faults.add("dollar-expansion", span, message, advice="put the name into braces: ${NAME}", edits=edits)
 
 
-def _check_variables(line: Line, faults: FaultList) -> None:
+def _check_variables(line: CommandLine, faults: FaultList) -> None:
     """JSON in a variable that loses its quotes where the variable is split."""
     names = dict.fromkeys(
         token.written.text[1:] for token in line.command.tokens if token.written.text[:1] == "$"
@@ -198,7 +198,7 @@ def _check_variables(line: Line, faults: FaultList) -> None:
 
 
 def _check_braced(
-    line: Line, token: Token, name: str, span: Span, faults: FaultList, *, script: bool
+    line: CommandLine, token: Token, name: str, span: Span, faults: FaultList, *, script: bool
 ) -> None:
     if ":" in name:
         message = f"systemd does not know {shown('${' + name + '}')}; it passes it on as it is"
@@ -224,7 +224,7 @@ def _check_braced(
             )
 
 
-def _check_bare(line: Line, token: Token, match: re.Match[str], faults: FaultList) -> None:
+def _check_bare(line: CommandLine, token: Token, match: re.Match[str], faults: FaultList) -> None:
     """`$NAME` in the middle of a word."""
     name = match["bare"]
     state = line.environment.state(name)
@@ -246,11 +246,11 @@ def _braces(token: Token, dollar: int, length: int) -> list[Edit]:
     return [Span(file, start, start).edit("{"), Span(file, last + 1, last + 1).edit("}")]
 
 
-def _is_operator(line: Line, token: Token) -> bool:
+def _is_operator(line: CommandLine, token: Token) -> bool:
     return not token.quotes and bool(_OPERATOR.fullmatch(line.source.text, token.start, token.end))
 
 
-def _check_shell(line: Line, index: int, faults: FaultList) -> None:
+def _check_shell(line: CommandLine, index: int, faults: FaultList) -> None:
     tokens, text = line.command.tokens, line.source.text
     token = tokens[index]
     raw = text[token.start : token.end]

@@ -10,12 +10,12 @@ from assay.deployment.quote_faults import check_escapes, check_percents
 from assay.deployment.systemd_program import Program, program_refusal
 
 if TYPE_CHECKING:
-    from assay.deployment.command_faults import Line
+    from assay.deployment.command_faults import CommandLine
 
 _BUILTINS = frozenset(("cd", "exec", "source", ".", "export", "ulimit", "set", "unset", "eval"))
 
 
-def check_program(line: Line, program: Program, faults: FaultList) -> None:
+def check_program(line: CommandLine, program: Program, faults: FaultList) -> None:
     """Note why the program could not be started."""
     token = line.command.tokens[0]
     span = Span(program.path.file, program.start, program.end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.deployment.command_faults import Line, check_command
+from assay.deployment.command_faults import CommandLine, check_command
 from assay.deployment.fault_list import FaultList, Span
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Launch
@@ -20,7 +20,7 @@ from assay.deployment.systemd_words import Command, read_commands
 from assay.deployment.text import UserFile, Word
 from assay.deployment.unit_dropins import drop_ins
 from assay.deployment.unit_faults import check_lines, line_span
-from assay.deployment.unit_file import BLANKS, UnitFile, parse_unit_file
+from assay.deployment.unit_file import BLANKS, UnitFile, ends_file, parse_unit_file
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from assay.deployment.unit_file import Entry
 
-_INSTALLED = re.compile(
-    r"(?:/etc|/run|/usr/lib|/lib|/usr/local/lib|/\.config|/\.local/share)/systemd/(?:system|user)\b"
+_LOADED_FROM = re.compile(
+    r"(?P<root>.*?)(?:/etc|/run|/usr/lib|/lib|/usr/local/lib|/(?:home/[^/]+|root)/\.config)/systemd/(?:system|user)/"
 )
+"""Where systemd loads units from; behind a root, such as a repository that holds a copy of a host's files."""
 _LIMIT_FILES = 100
 _LOGIN = frozenset(("HOME", "LOGNAME", "USER", "SHELL"))
 _LISTS = ("Environment", "EnvironmentFile", "PassEnvironment", "UnsetEnvironment")
@@ -81,8 +82,10 @@ def read_unit(path: Path) -> Launch:
     effective = _Effective()
     for at, one in enumerate(units):
         check_lines(one, faults, drop_in=lone or at > 0)
-        _apply(one, unit, effective, main=at == 0 and not lone)
-    start = _last(path, effective, faults)
+        whole = _apply(one, unit, effective, main=at == 0 and not lone)
+        if at == 0 and not whole and not lone:
+            break  # systemd does not come to the drop-ins
+    start = _last(path, unit, effective, faults)
     environment, files = _environment(path, unit, effective, faults)
     words = _words(start, unit, environment, faults)
     directory = effective.text("WorkingDirectory").removeprefix("-")
@@ -97,16 +100,16 @@ def read_unit(path: Path) -> Launch:
     )
 
 
-def _apply(one: UnitFile, unit: UnitName, effective: _Effective, *, main: bool) -> None:
-    """Let a file's `[Service]` settings take effect, up to an error that makes systemd read no further."""
+def _apply(one: UnitFile, unit: UnitName, effective: _Effective, *, main: bool) -> bool:
+    """Let a file's settings take effect; False after an error at which systemd reads no further."""
     for entry in one.entries:
-        if entry.kind == "text" and entry.value.text[:1] == "[":
-            return
+        if ends_file(entry):
+            return False
         if entry.kind != "assignment" or entry.section not in ("Service", "Install"):
             continue
         if entry.key == "ExecStart" and entry.section == "Service":
             if not _add_starts(entry, unit, effective, main=main):
-                return
+                return False
         elif entry.key in _LISTS and entry.section == "Service":
             if not entry.value.text:
                 effective.lists[entry.key].clear()
@@ -114,6 +117,7 @@ def _apply(one: UnitFile, unit: UnitName, effective: _Effective, *, main: bool) 
                 effective.lists[entry.key].append(entry)
         else:
             effective.single[entry.key] = entry
+    return True
 
 
 def _add_starts(entry: Entry, unit: UnitName, effective: _Effective, *, main: bool) -> bool:
@@ -131,7 +135,7 @@ def _add_starts(entry: Entry, unit: UnitName, effective: _Effective, *, main: bo
     return True
 
 
-def _last(path: Path, effective: _Effective, faults: FaultList) -> _Start:
+def _last(path: Path, unit: UnitName, effective: _Effective, faults: FaultList) -> _Start:
     starts, dropped = effective.starts, effective.dropped
     if not starts and not dropped:
         raise InputError(
@@ -139,9 +143,9 @@ def _last(path: Path, effective: _Effective, faults: FaultList) -> _Start:
             hint="give the unit file that holds the command (`systemctl cat NAME.service` names it)",
         )
     broken = dropped[-1] if dropped else None
+    refused = broken is not None and (not starts or (broken.main and bool(refusal(broken.command, unit))))
     if broken is not None and broken.command.bad:
         at, value = broken.command.bad.at, broken.entry.value
-        refused = broken.main or not starts
         faults.add(
             "unbalanced-quotes",
             Span(value.file, value.offsets[at], value.offsets[at] + 1),
@@ -152,7 +156,7 @@ def _last(path: Path, effective: _Effective, faults: FaultList) -> _Start:
         )
     if len(starts) > 1 and effective.text("Type") != "oneshot":
         _second_start(starts, faults)
-    if broken is not None and (broken.main or not starts):
+    if broken is not None and refused:
         return broken
     return starts[-1]
 
@@ -195,7 +199,9 @@ def _environment(
     if len(entries) > _LIMIT_FILES:
         raise InputError(f"{path} names {len(entries):,} environment files, more than {_LIMIT_FILES}")
     folders = dict.fromkeys([path.parent, *(Path(entry.value.file.path).parent for entry in entries)])
-    where = Where(tuple(folders), bool(_INSTALLED.search(str(path.absolute()))))
+    match = _LOADED_FROM.match(str(path.absolute()))
+    where = Where(tuple(folders), match["root"] if match else None)
+    environment.files = bool(entries)
     files: list[UserFile] = []
     for entry in entries:
         complete, environment.complete = environment.complete, True
@@ -221,7 +227,7 @@ def _words(start: _Start, unit: UnitName, environment: Environment, faults: Faul
         return tuple(_rest(start))
     program = parse_program(command.tokens[0], unit)
     dollars = ":" not in program.flags
-    line = Line(source, command, environment, unit, dollars, start.main)
+    line = CommandLine(source, command, environment, unit, dollars, start.main)
     expander = Expander(environment, dollars=dollars)
     words = [program.word()]
     for token in command.tokens[2 if "@" in program.flags else 1 :]:

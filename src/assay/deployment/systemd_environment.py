@@ -107,6 +107,8 @@ class Environment:
     """Names whose value comes from elsewhere."""
     complete: bool = True
     """False if a file that could not be read may set any name."""
+    files: bool = False
+    """True if the unit has an `EnvironmentFile=`, which may leave variables for options unset on purpose."""
     from_manager: frozenset[str] = FROM_MANAGER
     """Names that systemd itself may set here."""
     removed: set[str] = field(default_factory=set)

@@ -25,6 +25,7 @@ from assay.deployment.systemd_environment import FROM_MANAGER, NAME, Environment
 from assay.deployment.systemd_specifiers import UnitName, expand_specifiers
 from assay.deployment.systemd_specifiers import uses as specifier_uses
 from assay.deployment.systemd_words import BadWord, Token, WordReader
+from assay.deployment.unit_file import is_utf8
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ class Where:
 
     folders: tuple[Path, ...]
     """The unit's own folder, then those of its drop-ins."""
-    installed: bool
-    """True if the unit lies where systemd loads it from, so that this is the host."""
+    root: str | None
+    """What stands before the folder that systemd loads units from: nothing on the host itself, the folder of
+    a copy of its files, None if the unit lies elsewhere."""
 
 
 def read_settings(entry: Entry, unit: UnitName, faults: FaultList) -> list[Setting]:
@@ -109,7 +111,7 @@ def _setting(token: Token, unit: UnitName) -> Setting | None:
     name, equals, _ = written.text.partition("=")
     if not equals or not NAME.fullmatch(name) or any(not use.valid for use in found):
         return None
-    if any("\ud800" <= char <= "\udfff" for char in written.text):
+    if not is_utf8(written.text):
         return None  # systemd takes no value that is not UTF-8
     return Setting(
         name=name,
@@ -161,41 +163,58 @@ def read_environment_files(
     """Read the files of one `EnvironmentFile=` into the environment."""
     written, found = expand_specifiers(entry.value, unit)
     span = Span(entry.value.file, entry.value.offsets[0], entry.value.offsets[-1])
-    optional = written.text.startswith("-")
+    dash = "-" if written.text.startswith("-") else ""
     text = written.text.removeprefix("-")
     if any(use.value is None for use in found):
         environment.complete = False
         return []
     if not text.startswith("/"):
         bare = text.strip("\"'")
-        edits = [span.edit(("-" if optional else "") + bare)] if bare != text and bare[:1] == "/" else []
+        edits = [span.edit(dash + bare)] if bare != text and bare[:1] == "/" else []
         message = f"EnvironmentFile= takes an absolute path without quotes; systemd ignores {shown(text)}"
         faults.add("ignored-line", span, message, edits=edits)
         return []
     paths = _find(text, where)
-    if not paths:
-        if not where.installed:
-            environment.complete = False
-        elif not optional:
-            message = f"there is no {shown(text)}, so systemd does not start the service"
-            faults.add(
-                "missing-file",
-                span,
-                message,
-                refused=True,
-                advice="put a `-` before the path if it may be missing",
-            )
-        return []
+    if not paths and where.root != "":
+        environment.complete = False
+    elif not paths and not dash:
+        message = f"there is no {shown(text)}, so systemd does not start the service"
+        advice = "put a `-` before the path if it may be missing"
+        faults.add("missing-file", span, message, refused=True, advice=advice)
     files = [file for path in paths if (file := _read(path, environment)) is not None]
     for file in files:
-        _take(file, environment, faults)
+        _take(file, span, environment, faults, optional=bool(dash))
     return files
 
 
+def _take(file: UserFile, span: Span, environment: Environment, faults: FaultList, *, optional: bool) -> None:
+    """Let a file's assignments take effect; `span` is where the unit names it."""
+    lines = parse_environment_file(file)
+    if not all(line.value is None or is_utf8(line.name + line.value.text) for line in lines):
+        message = f"{file.path} is not UTF-8, so systemd " + (
+            "leaves it out" if optional else "does not start"
+        )
+        faults.add("ignored-line", span, message, refused=not optional)
+        return
+    for line in lines:
+        check_assignment(file, line, environment, faults)
+        if line.value is not None and NAME.fullmatch(line.name):
+            environment.settings[line.name] = Setting(
+                name=line.name,
+                value=line.value,
+                start=line.start,
+                end=line.end,
+                syntax="environment-file",
+                known=not line.after_comment,
+            )
+
+
 def _find(text: str, where: Where) -> list[Path]:
-    """The files of that path on this machine, else those of the same name beside the unit."""
+    """The files of that path, below its root if the unit is of a copy; else those of that name beside it."""
     path = Path(text)
-    folders = [path.parent] + ([] if where.installed else list(where.folders))
+    folders = [path.parent, *where.folders]
+    if where.root is not None:
+        folders = [Path(where.root + str(path.parent)), *(where.folders if where.root else ())]
     for folder in folders:
         try:
             if _GLOB.search(path.name) and not _GLOB.search(str(path.parent)):
@@ -216,21 +235,6 @@ def _read(path: Path, environment: Environment) -> UserFile | None:
     except InputError:
         environment.complete = False
         return None
-
-
-def _take(file: UserFile, environment: Environment, faults: FaultList) -> None:
-    for assignment in parse_environment_file(file):
-        check_assignment(file, assignment, environment, faults)
-        if assignment.value is None or not NAME.fullmatch(assignment.name):
-            continue
-        environment.settings[assignment.name] = Setting(
-            name=assignment.name,
-            value=assignment.value,
-            start=assignment.start,
-            end=assignment.end,
-            syntax="environment-file",
-            known=not assignment.after_comment,
-        )
 
 
 def names_in(entries: Iterable[Entry], unit: UnitName) -> set[str]:

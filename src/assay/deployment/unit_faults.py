@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from assay.deployment.fault_list import FaultList, Span, shown
-from assay.deployment.unit_file import BLANKS
+from assay.deployment.unit_file import BLANKS, ends_file
 
 if TYPE_CHECKING:
     from assay.deployment.text import UserFile
@@ -48,12 +48,15 @@ def check_lines(unit: UnitFile, faults: FaultList, *, drop_in: bool) -> None:
             continue
         _check_continuations(unit.file, entry, faults)
         lost = _is_lost(entry)
-        if lost and carrier is not None and not gap and entry.value.text[:1] != "[":
+        if reason := ends_file(entry):
+            _end_of_file(unit.file, entry, reason, faults, refused=not drop_in)
+            return
+        if lost and carrier is not None and not gap:
             _missing_backslash(unit.file, carrier, entry, faults)
-        elif lost:
-            if entry.value.text[:1] == "[" or entry.section in SECTIONS:
-                _ignored_text(unit.file, entry, faults, refused=not drop_in)
-        else:
+        elif lost and entry.section in SECTIONS:
+            message = f"{shown(entry.key or entry.value.text)} is no setting; systemd ignores the line"
+            faults.add("ignored-line", line_span(unit.file, entry), message)
+        elif not lost:
             _check_place(unit.file, entry, faults)
         if not lost:
             carrier = entry if entry.key.startswith(("Exec", "Environment")) else None
@@ -142,22 +145,14 @@ def _missing_backslash(file: UserFile, carrier: Entry, entry: Entry, faults: Fau
     )
 
 
-def _ignored_text(file: UserFile, entry: Entry, faults: FaultList, *, refused: bool) -> None:
-    span = line_span(file, entry)
-    if entry.kind == "text" and entry.value.text[:1] == "[":
-        faults.add(
-            "ignored-line",
-            span,
-            f"{shown(entry.value.text)} is no section header, which ends in `]`; systemd reads no further"
-            + (" and refuses the unit" if refused else " in this file"),
-            refused=refused,
-            advice="put a comment on a line of its own",
-        )
-        return
+def _end_of_file(file: UserFile, entry: Entry, reason: str, faults: FaultList, *, refused: bool) -> None:
+    then = "refuses the unit" if refused else "reads no further in this file"
     faults.add(
         "ignored-line",
-        span,
-        f"{shown(entry.key or entry.value.text)} is no setting; systemd ignores the line",
+        line_span(file, entry),
+        f"systemd {then} at {shown(entry.key or entry.value.text)}: {reason}",
+        refused=refused,
+        advice="put a comment on a line of its own" if entry.kind == "text" else "",
     )
 
 

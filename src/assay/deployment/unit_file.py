@@ -92,6 +92,23 @@ def parse_unit_file(file: UserFile) -> UnitFile:
     return UnitFile(file=file, entries=tuple(entries))
 
 
+def ends_file(entry: Entry) -> str:
+    """Why systemd reads no further than this entry; an empty string if it does."""
+    text = entry.key + entry.value.text
+    if entry.kind not in ("comment", "blank") and not is_utf8(text):
+        return "it is not UTF-8"
+    if entry.kind == "text" and text[:1] == "[":
+        return "it is no section header, which ends in `]`"
+    if entry.kind == "section" and any(char in "\"'\\\x7f" or char < " " for char in text):
+        return "it is no section's name"
+    return ""
+
+
+def is_utf8(text: str) -> bool:
+    """False if the text holds bytes that were kept as surrogates."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def strip(written: Written) -> Written:
     """The text without systemd's blanks at both ends."""
     text = written.text
