@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 from typing import Literal
 
 from assay._value import Value
@@ -53,6 +54,7 @@ class UserFile(Value):
         )
 
 
+@functools.lru_cache(maxsize=64)
 def _line_starts(text: str) -> list[int]:
     starts = [0]
     at = text.find("\n")
