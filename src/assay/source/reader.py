@@ -9,7 +9,7 @@ import msgspec
 
 from assay._value import Value
 from assay.engines import Engine, engine_named
-from assay.errors import EngineNotFound
+from assay.errors import EngineNotFound, UnknownIdiom
 from assay.source import sglang_argparse
 from assay.source.declarations import Declarations
 from assay.source.mentions import add_mentions
@@ -42,7 +42,10 @@ def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -
             f"{root} holds no package {engine.package!r}", hint="give the folder that holds the package"
         )
     note(f"reading the options that {engine.name} declares")
-    declarations = sglang_argparse.read(Tree(root), engine)
+    try:
+        declarations = sglang_argparse.read(Tree(root), engine)
+    except RecursionError as error:
+        raise UnknownIdiom(f"{root}: the source is nested too deeply to be read") from error
     note(f"looking for the words of {len(declarations.options)} options in all files")
     return add_mentions(declarations, root, engine.package, engine.environment_prefixes)
 
