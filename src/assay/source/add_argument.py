@@ -77,7 +77,6 @@ def read_option(folder: Folder, call: Call) -> Option:
         shape, nargs = ActionShape("opaque"), _NONE
     help_text = "" if written == SUPPRESS else written
     deprecated = _deprecation(folder, call, shape, help_text, flags[0])
-    site = call.scope.module.site(call.node)
     return Option(
         flags=_both(flags) if shape.action == "boolean" else flags,
         dest=_text(folder, call, "dest") or _dest(flags),
@@ -94,8 +93,9 @@ def read_option(folder: Folder, call: Call) -> Option:
         help=help_text,
         deprecated=deprecated,
         replaced_by=_replacement(folder, call, help_text or deprecated) if deprecated else "",
-        declared_at=site,
-        last_line=call.node.end_lineno or site.line,
+        declared_at=call.scope.module.site(call.node.args[0] if call.node.args else call.node),
+        first_line=call.node.lineno,
+        last_line=call.node.end_lineno or call.node.lineno,
     )
 
 
@@ -111,6 +111,7 @@ def help_option(site: Site) -> Option:
         default=Constant(known=True, value=SUPPRESS),
         help="show this help message and exit",
         declared_at=site,
+        first_line=site.line,
         last_line=site.line,
     )
 

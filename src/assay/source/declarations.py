@@ -95,7 +95,9 @@ class Option(Value):
     replaced_by: str = ""
     """The flag that the source names instead, else empty."""
     declared_at: Site
-    """The call that declares it."""
+    """Its flag in the call that declares it."""
+    first_line: int
+    """First line of that call."""
     last_line: int
     """Last line of that call."""
     mentions: tuple[Site, ...] = ()

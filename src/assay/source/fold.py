@@ -15,8 +15,8 @@ from assay.source.operations import NotKnown
 from assay.source.values import Scope, bind, literal, own, plain
 
 MAX_DEPTH = 100
-FUEL_PER_EXPRESSION = 400_000
-FUEL_PER_TREE = 10_000_000
+FUEL_PER_EXPRESSION = 50_000
+FUEL_PER_TREE = 1_000_000
 SUPPRESS = "==SUPPRESS=="
 _KNOWN_OUTSIDE = {
     "argparse.SUPPRESS": SUPPRESS,

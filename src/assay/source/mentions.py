@@ -146,7 +146,7 @@ def _search(declarations: Declarations, option: Option) -> _Search:
     own: dict[str, list[tuple[int, int]]] = {}
     for other in declarations.options:
         if other.dest == option.dest:
-            own.setdefault(other.declared_at.file, []).append((other.declared_at.line, other.last_line))
+            own.setdefault(other.declared_at.file, []).append((other.first_line, other.last_line))
     for field_ in declarations.fields:
         if field_.name == option.field:
             own.setdefault(field_.declared_at.file, []).append(

@@ -7,6 +7,7 @@ import gc
 import io
 import re
 import tokenize
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -182,9 +183,11 @@ class Tree:
         """File of a module, and whether it is a package."""
         if not _MODULE_NAME.fullmatch(name):
             return None
-        base = self.root.joinpath(*name.split("."))
+        parts = name.split(".")
+        base, top = self.root.joinpath(*parts), self.root.joinpath(parts[0])
+        inside = top.resolve() if top.is_dir() else self.root.resolve()
         for path, is_package in ((base / "__init__.py", True), (base.with_suffix(".py"), False)):
-            if path.is_file() and path.resolve().is_relative_to(self.root.resolve()):
+            if path.is_file() and path.resolve().is_relative_to(inside):
                 return path, is_package
         return None
 
@@ -225,7 +228,9 @@ def parse(data: bytes) -> tuple[ast.Module, str] | str:
     gc.disable()
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return ast.parse(data), data.decode(encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes such as "\d": the engine's matter
+            return ast.parse(data), data.decode(encoding)
     except (SyntaxError, ValueError, RecursionError, MemoryError, LookupError) as error:
         return f"the file cannot be parsed: {type(error).__name__}: {clean(str(error))[:MAX_LINE_TEXT]}"
     finally:

@@ -41,8 +41,10 @@ class Occurrence:
             if not isinstance(const.value, str):
                 return const
             texts = (Text(const.value, const.known, self.item),)
-        values = [self._one(text) for text in texts]
-        if not all(value.known for value in values):
+        values = [self._converted(text) for text in texts]
+        pairs = zip(values, texts, strict=True)
+        allowed = [self._is_allowed(value.value, text) for value, text in pairs if value.known]
+        if not all(allowed) or len(allowed) < len(texts):
             return UNKNOWN
         single = len(texts) == 1 and self.option.nargs in (None, "?")
         value = values[0].value if single else [value.value for value in values]
@@ -50,21 +52,23 @@ class Occurrence:
             self._lora(value) if self.option.converter == "lora-paths" else Constant(known=True, value=value)
         )
 
-    def _one(self, text: Text) -> Constant:
+    def _converted(self, text: Text) -> Constant:
         if not text.known or self.option.converter == "opaque":
             return UNKNOWN
         try:
-            value = convert(self.option.converter, text.text)
+            return Constant(known=True, value=convert(self.option.converter, text.text))
         except NotConverted as error:
             self.problem("bad-value", str(error), text.item)
             return UNKNOWN
+
+    def _is_allowed(self, value: Any, text: Text) -> bool:
         choices = self.option.choices
         if choices is None or not choices.known or value in choices.value:
-            return Constant(known=True, value=value)
+            return True
         message = f"invalid choice: {value!r} (choose from {', '.join(map(repr, choices.value))})"
         near = get_close_matches(str(value), [str(choice) for choice in choices.value], n=3, cutoff=0.6)
         self.problem("bad-choice", message, text.item, tuple(near))
-        return UNKNOWN
+        return False
 
     def _lora(self, value: Any) -> Constant:
         texts = value if isinstance(value, list) else [value]

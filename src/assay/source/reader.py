@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.engines import Engine
-from assay.errors import EngineNotFound
+from assay.errors import EngineNotFound, UnknownIdiom
 from assay.source import sglang_argparse
 from assay.source.declarations import Declarations
 from assay.source.mentions import add_mentions
@@ -33,7 +33,10 @@ def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -
             f"{root} holds no package {engine.package!r}", hint="give the folder that holds the package"
         )
     note(f"reading the options that {engine.name} declares")
-    declarations = sglang_argparse.read(Tree(root), engine)
+    try:
+        declarations = sglang_argparse.read(Tree(root), engine)
+    except RecursionError as error:
+        raise UnknownIdiom(f"{root}: the source is nested too deeply to be read") from error
     note(f"looking for the words of {len(declarations.options)} options in all files")
     return add_mentions(declarations, root, engine.package, engine.environment_prefixes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 
 import msgspec
@@ -19,6 +20,7 @@ from assay.source.sglang_environment import read_environment
 from assay.source.values import Scope
 
 IDIOM = "sglang-argparse"
+_READABLE = "SGLang up to 0.5.13.post1 can be read"
 _MAX_FUNCTIONS = 400
 _NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 
@@ -41,7 +43,7 @@ def read(tree: Tree, engine: Engine) -> Declarations:
         raise UnknownIdiom(f"{engine.name}: {entry.file} leads to no function that makes an argparse parser")
     setup = Setup(folder)
     setup.run(function, {})
-    owner, options = _result(setup, function)
+    owner, options = _result(setup, function, _version(folder))
     fields = _fields(folder, owner)
     _check_generation(setup, owner, fields, options, _version(folder))
     renamings = [renaming for _, method in setup.built for renaming in _renamed(method)]
@@ -109,18 +111,24 @@ def _callees(folder: Folder, module: Module, node: ast.AST) -> Iterator[Defined]
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes below a module or function, without the insides of further functions and classes."""
-    for child in ast.iter_child_nodes(node):
+    following = deque(ast.iter_child_nodes(node))
+    while following:
+        child = following.popleft()
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from _code(child)
+            following.extend(ast.iter_child_nodes(child))
 
 
-def _result(setup: Setup, function: Defined) -> tuple[Defined, list[Option]]:
+def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, list[Option]]:
     """The class of arguments, and the options of the parser that parses the command line."""
     owners = [owner for owner, _ in setup.built] + setup.filled_by
     if not owners:
         site = function.module.site(function.node)
-        raise UnknownIdiom(f"{site}: {function.node.name} hands its parser to no class of arguments")
+        raise UnknownIdiom(
+            f"{site}: in this source{_named(version)} {function.node.name} hands its parser to no class "
+            "of arguments; this generation is not supported yet",
+            hint=_READABLE,
+        )
     parser = setup.parsed[-1].parser if setup.parsed else setup.parsers[-1]
     return owners[0], parser.options
 
@@ -156,12 +164,15 @@ def _check_generation(
     if len(options) * 2 >= len(fields):
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
-    name = f" {version}" if version else ""
     raise UnknownIdiom(
-        f"{site}: this source{name} generates its options from the annotations of {owner.node.name} "
+        f"{site}: this source{_named(version)} generates its options from the annotations of {owner.node.name} "
         f"({len(fields)} fields, {len(options)} declared by hand); this generation is not supported yet",
-        hint="SGLang up to 0.5.13.post1 can be read",
+        hint=_READABLE,
     )
+
+
+def _named(version: str) -> str:
+    return f" {version}" if version else ""
 
 
 def _with_fields(
