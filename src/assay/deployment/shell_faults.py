@@ -26,8 +26,8 @@ class Quotes:
         self._lex = lex
         self._until = 0
 
-    def check(self, node: Simple) -> None:
-        """Look at the argument that begins at the lexer's position."""
+    def check(self) -> None:
+        """Look at the word that begins at the lexer's position."""
         lex = self._lex
         match = _JSON.match(lex.text, lex.at)
         if match is None or lex.at < self._until:
@@ -37,18 +37,18 @@ class Quotes:
         if match["quote"]:
             if end is None or not lex.text.startswith('"', end):
                 return
-            self._note(node, match.start("quote"), end + 1, lex.text[opening:end])
+            self._note(match.start("quote"), end + 1, lex.text[opening:end])
         elif end is not None:
-            self._note(node, opening, end, lex.text[opening:end])
+            self._note(opening, end, lex.text[opening:end])
         elif match["open"] == "{":
-            self._note(node, opening, opening + 2, None)
+            self._note(opening, opening + 2, None)
 
-    def _note(self, node: Simple, start: int, end: int, text: str | None) -> None:
+    def _note(self, start: int, end: int, text: str | None) -> None:
         self._until = end
         if not self._lex.may_note():
             return
         safe = text is not None and not set(text) & set("'$`\\\n")
-        node.faults.append(
+        self._lex.faults.append(
             Fault(
                 kind="lost-quotes",
                 place=self._lex.place(start, end),

@@ -381,7 +381,7 @@ class _Parser:
                 node.assignments.append(assignment)
             return
         if node.words:
-            self.quotes.check(node)
+            self.quotes.check()
         node.words.append(self.lex.word())
 
     def _declares(self, first: WordNode | Assignment) -> bool:
@@ -397,6 +397,7 @@ class _Parser:
             value = WordNode((), start, self.lex.at)
             indexed = any(re.match(r"\[[^\]\n]*\]\+?=", self.text[e.start : e.start + 99]) for e in elements)
         else:
+            self.quotes.check()
             value = self.lex.word()
         return Assignment(match[1], match[3] == "+", indexed, value, elements, match.start(), self.lex.at)
 
@@ -413,6 +414,7 @@ class _Parser:
                 self.lex.at += 1
                 return tuple(elements)
             at = self.lex.at
+            self.quotes.check()
             elements.append(self.lex.word())
             if self.lex.at == at:
                 elements.pop()

@@ -311,9 +311,13 @@ class Runner:
                 self._loop(node)
 
     def _if(self, node: If) -> None:
-        """Tests after the first are followed before any body, as if each ran."""
-        for test, _ in node.arms:
-            self._block(test)
+        """Whether a test after the first runs is not known, so neither is what it assigns."""
+        first, *others = [test for test, _ in node.arms]
+        self._block(first)
+        for test in others:
+            self._apart(test)
+        for name in _assigned(others, self._functions):
+            self._store(name, self._unknown(name))
         bodies = [body for _, body in node.arms] + ([node.otherwise] if node.otherwise else [])
         actions = [partial(self._block, body) for body in bodies]
         self._branches(actions, may_skip=node.otherwise is None)

@@ -67,7 +67,8 @@ _UV = _names(
     """--with --with-editable --with-requirements --extra --no-extra --group --no-group --only-group --python
     -p --env-file --directory --project --index --default-index --index-url -i --extra-index-url
     --find-links -f --package --upgrade-package -P --reinstall-package --refresh-package --resolution
-    --prerelease --fork-strategy --exclude-newer --link-mode --config-setting -C --config-file --cache-dir --color
+    --prerelease --fork-strategy --exclude-newer --link-mode --config-setting -C --config-file
+    --cache-dir --color
     --python-platform --no-build-package --no-binary-package --no-build-isolation-package
     --allow-insecure-host --index-strategy --keyring-provider --python-preference"""
 )
