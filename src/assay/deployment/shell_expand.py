@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.deployment.shell_syntax import Block
     from assay.deployment.text import Written
 
-BRACE_LIMIT = 1024
+BRACE_LIMIT = 256
 """Words that one word's braces may make."""
 TRIM_LIMIT = 4096
 """Characters of a value whose beginning or end is taken off."""
@@ -226,6 +226,8 @@ class Expander:
             self._argument(piece, fields, unit)
             if piece.operator.endswith("=") and piece.name.isidentifier():
                 value = self.scalar(WordNode(piece.argument, piece.start, piece.end))
+                unit = Unit(piece.start, piece.end, -1)
+                value = tuple(replace(run, unit=unit) for run in value)
                 self._shell.assign(Var(piece.name, (value,), self._shell.source, piece.start, piece.end))
 
     def _alternative(

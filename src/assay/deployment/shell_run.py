@@ -59,9 +59,7 @@ CARRIED_FAULTS = 10
 FOLLOW_LIMIT = 50
 """Levels of blocks, function calls and `eval` within each other."""
 
-_SUCCEEDS = frozenset(
-    {"export", "declare", "typeset", "local", "readonly", "set", "true", ":", "echo", "unset"}
-)
+_SUCCEEDS = frozenset({"export", "declare", "typeset", "set", "true", ":", "echo", "unset"})
 _ENVIRONMENT_ONLY = ("activate", "bashrc", ".profile", "profile", "conda.sh", "setvars.sh", "modules.sh")
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _PREFIXES = frozenset({"command", "builtin"})
@@ -380,7 +378,7 @@ class Runner:
                 declared.append(self._value(word))
                 fields.append(self._declaration(word, declared[-1]))
             else:
-                fields += self._placed(word)
+                fields += self._placed(word, first=not fields)
         for target in node.targets:
             self._expand.fields(target)
         if fields:
@@ -390,8 +388,11 @@ class Runner:
             self.assign(self._value(assignment))
         self._faults = outer
 
-    def _placed(self, word: WordNode) -> list[_Field]:
+    def _placed(self, word: WordNode, *, first: bool) -> list[_Field]:
+        """The words that a word makes. A command's name, or what stands before `>`, may need its quotes."""
         fields = self._expand.fields(word)
+        plain = len(word.pieces) == 1 and word.pieces[0].end - word.pieces[0].start == word.end - word.start
+        needed = (first and not plain) or self.source.text[word.end : word.end + 1] in ("<", ">")
         literal = all(isinstance(piece, Literal) for piece in word.pieces)
         place = WordPlace(
             self.source,
@@ -400,7 +401,7 @@ class Runner:
             len(fields) == 1,
             literal,
             self._reading.syntax,
-            self._reading.editable,
+            self._reading.editable and not needed,
         )
         return [(parts, place) for parts in fields]
 
@@ -411,7 +412,10 @@ class Runner:
         run = Run(text, self.source, start, start + len(text), Unit(start, end, -1))
         parts = [Part(run, True, start, direct=True)]
         if assignment.elements is None and var.elements:
-            parts += [Part(run, True, value, run.source is self.source) for run in var.elements[-1]]
+            parts += [
+                Part(run, True, value, run.source is self.source and value <= run.start < end)
+                for run in var.elements[-1]
+            ]
         place = WordPlace(self.source, start, end, True, False, self._reading.syntax, False)
         return parts, place
 

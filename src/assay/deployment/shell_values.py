@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.deployment.launch import Fault, Variable
     from assay.deployment.text import Syntax
 
-_GLOB = re.compile(r"[*?]|\[.+\]", re.S)
+_GLOB = re.compile(r"[*?]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +201,8 @@ def _known(parts: list[Part]) -> bool:
     """False if a part is unknown or the shell would look for files of that name."""
     if not all(part.run.known for part in parts):
         return False
-    return not _GLOB.search(
-        "".join("x" * len(part.run.text) if part.quoted else part.run.text for part in parts)
-    )
+    bare = "".join("x" * len(part.run.text) if part.quoted else part.run.text for part in parts)
+    return not _GLOB.search(bare) and not 0 <= bare.find("[") < bare.rfind("]") - 1
 
 
 def as_value(parts: list[Part]) -> tuple[Run, ...]:
