@@ -126,6 +126,7 @@ class Spec:
             else Constant(known=True, value=list(self.choices)),
             required=self.required,
             declared_at=SITE,
+            first_line=1,
             last_line=1,
         )
 

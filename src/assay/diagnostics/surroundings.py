@@ -12,6 +12,7 @@ from assay.diagnostics.rules import OF_FAULT
 if TYPE_CHECKING:
     from assay.deployment import Place, Variable
     from assay.diagnostics.diagnostic import Diagnostic
+    from assay.source import Site
 
 
 def faults(case: Case) -> Iterator[Diagnostic]:
@@ -29,25 +30,47 @@ def faults(case: Case) -> Iterator[Diagnostic]:
 def environment(case: Case) -> Iterator[Diagnostic]:
     """Findings on environment variables with the engine's prefix."""
     words = set(case.declarations.environment_words)
-    prefixes = tuple(word for word in words if word.endswith("_"))
-    deprecated = {old: (new, site) for old, new, site in case.declarations.deprecated_environment}
+    own = case.server.engine.environment_prefixes  # alone they would stand for every name there is
+    prefixes = tuple(word for word in words if word.endswith("_") and word not in own)
     for variable in case.server.launch.environment:
-        name = variable.name
-        if not name.startswith(case.server.engine.environment_prefixes):
+        if not variable.name.startswith(own):
             continue
-        if name in deprecated:
-            new, site = deprecated[name]
-            yield diagnostic(
-                "ASY202",
-                f"{case.engine} calls the variable `{name}` deprecated",
-                _name_place(variable),
-                label="deprecated",
-                help=new,
-                option=name,
-                evidence=shows(site, "says so"),
-            )
-        elif name not in words and not name.startswith(prefixes):
+        replaced = _replaced(case, variable.name)
+        if replaced is not None:
+            yield _deprecated(case, variable, *replaced)
+        known = _read_as(replaced, variable.name)
+        if known not in words and not known.startswith(prefixes):
             yield _unknown(case, variable, words)
+
+
+def _replaced(case: Case, name: str) -> tuple[str, str, Site] | None:
+    """(old name, what to use instead, where the source says so), also for a whole old prefix."""
+    for old, new, site in case.declarations.deprecated_environment:
+        if old == name:
+            return old, new, site
+        if old.endswith("_") and name.startswith(old) and new.endswith("_"):
+            if name in case.declarations.environment_words:
+                return None  # the source calls the prefix old, and yet reads this very name
+            return old, new + name.removeprefix(old), site
+    return None
+
+
+def _read_as(replaced: tuple[str, str, Site] | None, name: str) -> str:
+    """The name under which the engine looks for the value."""
+    return replaced[1] if replaced is not None and replaced[0].endswith("_") else name
+
+
+def _deprecated(case: Case, variable: Variable, old: str, new: str, site: Site) -> Diagnostic:
+    kind = f"variables that begin with `{old}`" if old != variable.name else f"the variable `{old}`"
+    return diagnostic(
+        "ASY202",
+        f"{case.engine} calls {kind} deprecated",
+        _name_place(variable),
+        label="deprecated",
+        help=new if " " in new else f"use `{new}` instead",
+        option=variable.name,
+        evidence=shows(site, "says so"),
+    )
 
 
 def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:

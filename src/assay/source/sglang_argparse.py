@@ -165,8 +165,9 @@ def _check_generation(
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
     raise UnknownIdiom(
-        f"{site}: this source{_named(version)} generates its options from the annotations of {owner.node.name} "
-        f"({len(fields)} fields, {len(options)} declared by hand); this generation is not supported yet",
+        f"{site}: this source{_named(version)} generates its options from the annotations of "
+        f"{owner.node.name} ({len(fields)} fields, {len(options)} declared by hand); "
+        "this generation is not supported yet",
         hint=_READABLE,
     )
 

@@ -1,0 +1,207 @@
+"""Lint on real releases: what each rule finds, what it says, what its fix makes of the file."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.deployment import parse_engine, read_command, read_target
+from assay.diagnostics import Choice, Diagnostic, LintResult, lint, write_edits
+from assay.errors import InputError
+
+pytestmark = pytest.mark.registry
+
+SERVE = "python -m sglang.launch_server --model-path /m"
+UNIT = "[Service]\nExecStart=/opt/venv/bin/python -m sglang.launch_server --model-path /m \\\n"
+
+Check = Callable[..., tuple[LintResult, ...]]
+
+
+@pytest.fixture
+def check(engine_tree: Callable[[str], Path], tmp_path: Path) -> Check:
+    """`check(path or command, "0.5.10")` lints against that real release."""
+
+    def run(target: Path | str, version: str = "0.5.10") -> tuple[LintResult, ...]:
+        engine = Choice(engine=parse_engine(str(engine_tree(version))), reason="the test")
+        read = (
+            read_command(target)
+            if isinstance(target, str)
+            else read_target(target, environment={}, home=tmp_path)
+        )
+        cache = engine_tree(version).with_name("lint-cache")
+        return lint(str(target), read.launches, engine=engine, cache=cache)
+
+    return run
+
+
+def only(results: tuple[LintResult, ...], *, without: str = "") -> Diagnostic:
+    (result,) = results
+    (found,) = [each for each in result.diagnostics if each.code != without]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "option", "said"),
+    [
+        ("--tp_size 4", "ASY101", "--tp_size", "did you mean `--tp-size`?"),
+        ("--contxt-length 4096", "ASY101", "--contxt-length", "`--context-length`"),
+        ("--max-model-len 4096", "ASY101", "--max-model-len", "did you mean `--context-length`?"),
+        ("--gpu-memory-utilization=0.9", "ASY101", "--gpu-memory-utilization", "`--mem-fraction-static`"),
+        ("--cuda-graph 5", "ASY102", "--cuda-graph", "`--cuda-graph-max-bs`, `--cuda-graph-bs`"),
+        ("--cont 4096", "ASY103", "--context-length", "a later version"),
+        ("--schedule-policy lpmm", "ASY106", "--schedule-policy", "did you mean `lpm`?"),
+        ("--attention-backend=flashinfr", "ASY106", "--attention-backend", "did you mean `flashinfer`?"),
+        ("--tp-size four", "ASY107", "--tensor-parallel-size", ""),
+        ("--tp-size 4.0", "ASY107", "--tensor-parallel-size", ""),
+        ("--mem-fraction-static 85%", "ASY107", "--mem-fraction-static", ""),
+        (
+            "--json-model-override-args \"{'a': 1}\"",
+            None,
+            None,
+            None,
+        ),  # a plain string to the parser: nothing to find at this stage
+        ("--model-loader-extra-config {a:1}", None, None, None),
+        ("--mm-process-config '{a:1}'", "ASY107", "--mm-process-config", ""),
+        ("--trust-remote-code=true", "ASY108", "--trust-remote-code", "alone"),
+        ("--tp-size", "ASY108", "--tensor-parallel-size", ""),
+        (
+            "--served-model-name --tp-size 4",
+            "ASY108",
+            "--served-model-name",
+            "`--served-model-name=--tp-size`",
+        ),
+        ("--tp-size 2 --tp-size 4", "ASY109", "--tensor-parallel-size", "take this one away"),
+        ("--port 30000", "ASY110", "--port", "pin the value"),
+        ("--num-continuous-decode-steps 4", "ASY111", "--num-continuous-decode-steps", "no effect"),
+        ("--trust-remote-code true", "ASY113", None, "takes no value"),
+    ],
+)
+def test_each_rule_finds_its_case(
+    check: Check, arguments: str, code: str | None, option: str | None, said: str | None
+) -> None:
+    results = check(f"{SERVE} {arguments}")
+    if code is None:
+        assert results[0].diagnostics == ()
+        return
+    found = only(results)
+    assert (found.code, found.option) == (code, option)
+    assert said is not None
+    assert said in found.help
+
+
+def test_a_command_without_a_model_does_not_start(check: Check) -> None:
+    found = only(check("python -m sglang.launch_server --tp-size 2"))
+    assert (found.code, found.option) == ("ASY112", "--model-path")
+
+
+def test_an_option_of_a_later_release_is_said_to_be_one(check: Check) -> None:
+    found = only(check(f"{SERVE} --enable-fused-moe-sum-all-reduce", "0.5.9"))
+    assert found.code == "ASY105"
+    assert "0.5.10 and later have it" in found.message
+    assert check(f"{SERVE} --enable-fused-moe-sum-all-reduce")[0].diagnostics == ()
+
+
+def test_an_option_of_an_earlier_release_is_said_to_be_one(check: Check) -> None:
+    found = only(check(f"{SERVE} --enable-ep-moe"))
+    assert found.code == "ASY105"
+    assert "to 0.5.2" in found.message or "to 0.5." in found.message
+
+
+def test_evidence_is_the_line_that_declares_it(check: Check, engine_tree: Callable[[str], Path]) -> None:
+    found = only(check(f"{SERVE} --num-continuous-decode-steps 4"))
+    for evidence in found.evidence:
+        lines = (engine_tree("0.5.10") / evidence.site.file).read_text().splitlines()
+        assert lines[evidence.site.line - 1].strip() == evidence.site.text
+        assert "num" in evidence.site.text
+        assert "continuous" in evidence.site.text
+
+
+def test_options_that_something_reads_are_left_alone(check: Check) -> None:
+    options = "--enable-fused-moe-sum-all-reduce --triton-attention-reduce-in-fp32 --cuda-graph-max-bs 512"
+    assert check(f"{SERVE} {options}")[0].diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("Environment=SGLANG_ENABLE_JIT_DEEPGEM=0", "ASY201", "`SGLANG_ENABLE_JIT_DEEPGEMM`"),
+        ("Environment=SGLANG_NOTHING_LIKE_THIS_AT_ALL=0", "ASY201", "no file"),
+        ("Environment=SGLANG_ENABLE_SPEC_V2=1", None, ""),
+        ("Environment=SGLANG_GC_LOG=1", "ASY202", "use `SGLANG_LOG_GC` instead"),
+        ("Environment=SGL_ENABLE_SPEC_V2=1", "ASY202", "use `SGLANG_ENABLE_SPEC_V2` instead"),
+        ("Environment=SGL_USE_DEEPGEMM_BMM=1", None, ""),
+        ("Environment=NCCL_DEBUG=INFO HF_HOME=/x", None, ""),
+    ],
+)
+def test_variables_with_the_engines_prefix(
+    check: Check, tmp_path: Path, line: str, code: str | None, said: str
+) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"[Service]\n{line}\nExecStart=/opt/nosuch/bin/{SERVE}\n")
+    results = check(unit)
+    if code is None:
+        assert results[0].diagnostics == ()
+    else:
+        found = only(results)
+        assert found.code == code
+        assert said in found.help
+        assert found.place.line == 2
+
+
+FIXES = [
+    ("--tp-size 2 \\\n  --tp-size 4", "--tp-size 4"),
+    ("--num-continuous-decode-steps 4 \\\n  --tp-size 4", "--tp-size 4"),
+    ("--tp-size 4 \\\n  --num-continuous-decode-steps 4", "--tp-size 4"),
+    ('--tp-size 4 \\\n  --mm-process-config {"a": 1}', "--tp-size 4 \\\n  --mm-process-config '{\"a\": 1}'"),
+    ("--cont 4096", "--context-length 4096"),
+    ("--cont=4096", "--context-length=4096"),
+    ("--crash-dump-folder /var/%Y-%m-%d", "--crash-dump-folder /var/%%Y-%%m-%%d"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES)
+def test_fixes_mend_the_unit(check: Check, tmp_path: Path, before: str, after: str) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"{UNIT}  {before}\n\n[Install]\nWantedBy=multi-user.target\n")
+    (result,) = check(unit)
+    edits = [edit for found in result.diagnostics if found.fix for edit in found.fix.edits]
+    write_edits(result.files, edits)
+    assert unit.read_text() == f"{UNIT}  {after}\n\n[Install]\nWantedBy=multi-user.target\n"
+    assert check(unit)[0].diagnostics == ()
+
+
+def test_a_file_can_ask_for_peace(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"# assay: ignore=ASY110, ASY111\n{UNIT} --port 30000 --num-continuous-decode-steps 4\n")
+    assert check(unit)[0].diagnostics == ()
+
+
+def test_the_config_file_is_read_and_told_apart(check: Check, tmp_path: Path) -> None:
+    (tmp_path / "serve.yaml").write_text("tp-size: 4\nschedule-policy: lpmm\ncontxt-length: 4096\n")
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"{UNIT} --config /etc/sglang/serve.yaml\n")
+    (result,) = check(unit)
+    places = {found.code: (Path(found.place.file).name, found.place.line) for found in result.diagnostics}
+    assert places == {"ASY106": ("serve.yaml", 2), "ASY101": ("serve.yaml", 3)}
+
+
+def test_what_only_shows_at_run_time_is_counted_not_judged(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\nexec {SERVE} --tp-size $(nvidia-smi -L | wc -l) --host $HOST\n")
+    (result,) = check(script)
+    assert result.diagnostics == ()
+    assert result.unknown_words == 2
+
+
+def test_secrets_are_known_to_the_report(check: Check) -> None:
+    (result,) = check(f"{SERVE} --api-key sk-123456 --admin-api-key=sk-abcdef")
+    assert result.secrets == frozenset({"sk-123456", "sk-abcdef"})
+
+
+def test_a_launch_that_names_no_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing says which version"):
+        lint("x", read_command(SERVE).launches, cache=tmp_path)
+
+
+def test_what_starts_no_engine_has_no_result(check: Check) -> None:
+    assert check("python -m http.server 80") == ()
