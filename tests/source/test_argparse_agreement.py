@@ -222,7 +222,7 @@ def outcome_of_ours(candidates: tuple[Spec, ...], argv: list[str]) -> tuple[str,
     return "namespace", {dest: constant.value for dest, constant in parsed.namespace.items()}
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None, derandomize=True)
 @given(specs(), st.lists(st.sampled_from([*WORDS, *VALUES]), max_size=6))
 @example((Spec(("-a",), "store_const", const=1), Spec(("-b",))), ["-ab", "5"])
 @example((Spec(("-a",), "store_const", const=1), Spec(("-b",), nargs=2)), ["-ab5"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from assay.source.add_argument import Call, help_option, keywords_of, read_option
 from assay.source.classes import Unclear
-from assay.source.declarations import Gap, Option, Site
+from assay.source.declarations import Gap, Site
 from assay.source.fold import Folder
 from assay.source.module import Defined, External
 from assay.source.operations import NotKnown
+from assay.source.parsers import Parsed, Parser, defaults_of, makes_parser, parameters_of
 from assay.source.values import Scope, bind
 
 MAX_CALLS_DEEP = 12
@@ -21,21 +21,6 @@ _HARMLESS = frozenset({"parse_args", "parse_known_args", "print_help", "format_h
 _PARSER_SETTINGS = frozenset({"prog", "usage", "description", "epilog", "formatter_class", "add_help"})
 
 
-@dataclass(eq=False)
-class Parser:
-    """A parser under construction; its groups are the parser itself."""
-
-    options: list[Option] = field(default_factory=list)
-    abbreviations: bool = True
-
-
-@dataclass(eq=False)
-class Parsed:
-    """What `parser.parse_args(…)` returns."""
-
-    parser: Parser
-
-
 class Setup:
     """One run over the function that makes the parser."""
 
@@ -43,6 +28,7 @@ class Setup:
         self._folder = folder
         self._depth = 0
         self._left = MAX_STATEMENTS
+        self._nested: set[Defined] = set()
         self.gaps: list[Gap] = []
         self.parsers: list[Parser] = []
         self.parsed: list[Parsed] = []
@@ -56,8 +42,8 @@ class Setup:
         if self._depth >= MAX_CALLS_DEEP or not isinstance(function.node, ast.FunctionDef):
             return _NOT_KNOWN
         self._depth += 1
-        names: dict[str, object] = {p.arg: _NOT_KNOWN for p in _parameters(function.node)}
-        for parameter, default in _defaults(function.node):
+        names: dict[str, object] = {p.arg: _NOT_KNOWN for p in parameters_of(function.node)}
+        for parameter, default in defaults_of(function.node):
             names[parameter] = self._folded(default, Scope(function.module))
         names |= arguments
         if owner is not None:
@@ -90,7 +76,9 @@ class Setup:
             if isinstance(statement.value, ast.Call):
                 self._called(statement.value, scope)
         elif isinstance(statement, ast.FunctionDef):
-            scope.names[statement.name] = Defined(scope.module, statement)
+            nested = Defined(scope.module, statement)
+            self._nested.add(nested)
+            scope.names[statement.name] = nested
         elif isinstance(statement, ast.Import | ast.ImportFrom):
             self._import(statement, scope)
         else:
@@ -160,6 +148,7 @@ class Setup:
 
     def _called(self, node: ast.Call, scope: Scope) -> object:
         """Follow a call as far as it has to do with a parser; what it returns."""
+        node = self._with_named_arguments(node, scope)
         if isinstance(node.func, ast.Attribute):
             owner = self._evaluated(node.func.value, scope)
             if isinstance(owner, Parser):
@@ -167,8 +156,10 @@ class Setup:
             if isinstance(owner, Defined) and isinstance(owner.node, ast.ClassDef):
                 return self._on_class(owner, node, scope)
         function = self._folded(node.func, scope)
-        if isinstance(node.func, ast.Name) and function is scope.names.get(node.func.id, _NOT_KNOWN):
-            return self._local(function, node, scope)
+        if isinstance(node.func, ast.Name) and node.func.id in scope.names:
+            local = self._local(function, node, scope)
+            if local is not None:
+                return local[0]
         if isinstance(function, External) and function.dotted == "argparse.ArgumentParser":
             return self._new_parser(node, scope)
         if isinstance(function, Defined) and isinstance(function.node, ast.ClassDef):
@@ -181,11 +172,26 @@ class Setup:
             self._gap(node, scope, "the parser is handed to something that was not followed")
         return self._folded(node, scope)
 
-    def _local(self, function: object, node: ast.Call, scope: Scope) -> object:
+    def _local(self, function: object, node: ast.Call, scope: Scope) -> tuple[object] | None:
         """Follow a function of the function that is followed; it sees the outer names."""
-        if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
-            return self.run(function, scope.names | self._arguments(function, node, scope))
-        return self._folded(node, scope)
+        if not isinstance(function, Defined) or function not in self._nested:
+            return None
+        return (self.run(function, scope.names | self._arguments(function, node, scope)),)
+
+    def _with_named_arguments(self, node: ast.Call, scope: Scope) -> ast.Call:
+        """The call, with a name in place of each argument that is a call that gives a parser."""
+        arguments: list[ast.expr] = []
+        for argument in node.args:
+            made = self._called(argument, scope) if isinstance(argument, ast.Call) else None
+            if isinstance(made, Parser | Parsed):
+                name = f"**{len(arguments)}"  # no name of the source's own
+                scope.names[name] = made
+                arguments.append(ast.copy_location(ast.Name(name, ast.Load()), argument))
+            else:
+                arguments.append(argument)
+        if arguments == node.args:
+            return node
+        return ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
 
     def _constructed(self, function: Defined, node: ast.Call, scope: Scope) -> object:
         parents = self._folder.classes.line(function)
@@ -252,7 +258,7 @@ class Setup:
         self, function: Defined, node: ast.Call, scope: Scope, owner: Defined | None = None
     ) -> dict[str, object]:
         assert isinstance(function.node, ast.FunctionDef)
-        parameters = [parameter.arg for parameter in _parameters(function.node)]
+        parameters = [parameter.arg for parameter in parameters_of(function.node)]
         decorators = [ast.unparse(decorator) for decorator in function.node.decorator_list]
         values: dict[str, object] = {}
         if owner is not None and "classmethod" in decorators:
@@ -268,32 +274,6 @@ class Setup:
         site: Site = scope.module.site(node)
         if all(gap.site != site or gap.reason != reason for gap in self.gaps):
             self.gaps.append(Gap(site=site, reason=reason))
-
-
-def makes_parser(folder: Folder, function: Defined) -> bool:
-    """Whether a function's own body makes an argparse parser."""
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ArgumentParser"):
-            try:
-                found = folder.value(node.func, Scope(function.module))
-            except NotKnown:
-                continue
-            line = folder.classes.line(found) if isinstance(found, Defined) else [found]
-            if External("argparse.ArgumentParser") in line:
-                return True
-    return False
-
-
-def _parameters(node: ast.FunctionDef) -> list[ast.arg]:
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-
-
-def _defaults(node: ast.FunctionDef) -> list[tuple[str, ast.expr]]:
-    positional = [*node.args.posonlyargs, *node.args.args]
-    count = len(node.args.defaults)
-    pairs = list(zip([a.arg for a in positional[len(positional) - count :]], node.args.defaults, strict=True))
-    extra = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    return pairs + [(a.arg, default) for a, default in extra if default is not None]
 
 
 def _forget(target: object, scope: Scope) -> None:

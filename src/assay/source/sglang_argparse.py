@@ -15,7 +15,8 @@ from assay.source.declarations import Constant, Declarations, Field, Gap, Option
 from assay.source.fold import Folder
 from assay.source.module import Defined, Module, Tree
 from assay.source.operations import NotKnown
-from assay.source.parser_setup import Setup, makes_parser
+from assay.source.parser_setup import Setup
+from assay.source.parsers import makes_parser
 from assay.source.sglang_environment import read_environment
 from assay.source.values import Scope
 
@@ -165,9 +166,8 @@ def _check_generation(
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
     raise UnknownIdiom(
-        f"{site}: this source{_named(version)} generates its options from the annotations of "
-        f"{owner.node.name} ({len(fields)} fields, {len(options)} declared by hand); "
-        "this generation is not supported yet",
+        f"{site}: this source{_named(version)} generates its options from the annotations of its class "
+        f"({len(fields)} fields, {len(options)} options by hand); this generation is not supported yet",
         hint=_READABLE,
     )
 
