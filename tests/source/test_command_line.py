@@ -27,7 +27,13 @@ def option(*flags: str, **more: Any) -> Option:
     more.setdefault("default", Constant(known=True))
     dest = more.pop("dest", flags[0].lstrip("-").replace("-", "_"))
     return Option(
-        flags=flags, dest=dest, field=dest, **{"action": "store"} | more, declared_at=SITE, last_line=1
+        flags=flags,
+        dest=dest,
+        field=dest,
+        **{"action": "store"} | more,
+        declared_at=SITE,
+        first_line=1,
+        last_line=1,
     )
 
 

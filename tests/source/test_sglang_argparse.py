@@ -11,7 +11,9 @@ import pytest
 
 from assay.engines import ENGINES
 from assay.errors import EngineNotFound, UnknownIdiom
-from assay.source import Declarations, Option, ReadRequest, read_declarations, read_declarations_job
+from assay.source import Declarations, Option
+from assay.source.read_request import ReadRequest
+from assay.source.reader import read_declarations, read_declarations_job
 
 WriteTree = Callable[[dict[str, str]], Path]
 SGLANG = ENGINES["sglang"]
@@ -365,7 +367,7 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     root = tree_of(write_tree, "pass")
     notes: list[str] = []
-    request = msgspec.msgpack.encode(ReadRequest(root=str(root), engine="sglang"))
+    request = msgspec.msgpack.encode(ReadRequest(root=str(root), engine=SGLANG))
     answer = read_declarations_job(request, notes.append)
     assert msgspec.msgpack.decode(answer, type=Declarations) == read(root)
     assert len(notes) == 2
