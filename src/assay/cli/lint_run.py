@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay import __version__, reports
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, without, write_edits
+from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, mask, without, write_edits
 from assay.diagnostics.edits import apply
 from assay.errors import AssayError, InputError
 
@@ -84,7 +84,9 @@ def _lint_target(
         if not edits or target == COMMAND_LINE or not (options.fix or options.diff):
             break
         files = list({file.path: file for result in found for file in result.files}.values())
-        outcome.diffs += write_edits(files, edits) if options.fix else _differences(files, edits)
+        secrets = frozenset().union(*(result.secrets for result in found))
+        diffs = write_edits(files, edits) if options.fix else _differences(files, edits)
+        outcome.diffs += [mask(text, secrets) for text in diffs]
         if options.diff:
             break
     outcome.results += found
@@ -101,14 +103,14 @@ def _differences(files: Sequence[UserFile], edits: Sequence[Edit]) -> list[str]:
 def _found(
     target: str, options: LintOptions, cache: Path, ignored: frozenset[str], progress: Reporter
 ) -> list[LintResult]:
+    choice = None
+    if options.engine is not None:
+        choice = Choice(engine=parse_engine(options.engine), reason="--engine")
     if target == COMMAND_LINE:
         read = read_command(options.command_line or "")
     else:
         read = read_target(Path(target), environment=os.environ, home=Path.home())
-    choice = None
-    if options.engine is not None:
-        choice = Choice(engine=parse_engine(options.engine), reason="--engine")
-    elif read.engine is not None:
+    if choice is None and read.engine is not None:
         choice = Choice(engine=read.engine, reason="the deployment file")
     results = lint(target, read.launches, engine=choice, cache=cache, progress=progress)
     return [without(result, ignored) for result in results]

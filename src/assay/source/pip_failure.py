@@ -95,9 +95,10 @@ def failure_of(attempt: Attempt, requirement: str) -> SourceError | None:
     for pattern, cause, hint in _CAUSES:
         if match := pattern.search(said):
             line = said[said.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
-            details = dict.fromkeys((*last_lines(line), *last_lines(attempt.err)))
             return SourceError(
-                f"cannot fetch {requirement}: {cause}{_host(line)}", hint=hint, details=tuple(details)
+                f"cannot fetch {requirement}: {cause}{_host(line)}",
+                hint=hint,
+                details=_told_once((*last_lines(line), *last_lines(attempt.err))),
             )
     if none_fits:
         return None
@@ -114,15 +115,23 @@ def _telling(log: str) -> str:
     return "\n".join(line for line in lines if re.match(r"Could not fetch|WARNING|ERROR|User for", line))
 
 
+def _told_once(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines without what differs between retries of the same, and without repeats."""
+    plain = (re.sub(r"Retrying \(Retry\(.*?\)\) after ", "", line) for line in lines)
+    return tuple(line for line in dict.fromkeys(plain) if "' is ignored: it is neither a file" not in line)
+
+
 def _host(line: str) -> str:
-    match = re.search(r"https?://[^\s'\"]+", line)
-    return f" at {redact(match[0])}" if match else ""
+    if match := re.search(r"https?://[^\s'\"]+", line):
+        return f" at {redact(match[0])}"
+    match = re.search(r"\bhost='(?P<host>[^']+)', port=(?P<port>\d+)", line)
+    return f" at {match['host']}:{match['port']}" if match else ""
 
 
 def no_fitting_wheel(attempts: Sequence[Attempt], name: str, version: str) -> EngineNotFound:
     """The error where the index answered and has no wheel of that release."""
     versions = {listed for attempt in attempts for listed in attempt.versions}
-    last = last_lines(re.sub(_LISTED, "", attempts[0].err))
+    last = _told_once(last_lines(re.sub(_LISTED, "", attempts[0].err)))
     if not versions:
         return EngineNotFound(
             f"no package {name} with any wheel in the package index that pip uses",

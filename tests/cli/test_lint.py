@@ -1,0 +1,187 @@
+"""The program: exit codes, formats, fixes, errors; what it prints and what it never prints."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+
+pytestmark = pytest.mark.registry
+
+ROOT = Path(__file__).parents[2]
+ASSAY = (sys.executable, "-m", "assay")
+SERVE = "python -m sglang.launch_server --model-path /m"
+SECRET = "hf_4f9c2e77aa"  # noqa: S105 - planted, to be looked for
+
+
+@pytest.fixture
+def engine(engine_tree: Callable[[str], Path]) -> list[str]:
+    folder = engine_tree("0.5.10")
+    return ["--engine", str(folder), "--cache", str(folder.with_name("lint-cache"))]
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Path:
+    path = tmp_path / "llm.service"
+    path.write_text(
+        f"[Service]\nEnvironment=HF_TOKEN={SECRET} SGLANG_NOTHING_LIKE_IT=1\n"
+        f"ExecStart=/nosuch/{SERVE} --api-key {SECRET} \\\n"
+        "  --num-continuous-decode-steps 4 \\\n"
+        '  --mm-process-config {"image": {"a": 1}}\n'
+    )
+    return path
+
+
+def test_findings_exit_with_1(unit: Path, engine: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(unit), *engine]) == 1
+    out = capsys.readouterr().out
+    assert [f"[{code}]" in out for code in ("ASY111", "ASY201", "ASY301")] == [True] * 3
+    assert all(len(line) <= 80 or str(unit) in line for line in out.splitlines())
+    assert "\x1b" not in out
+
+
+def test_nothing_to_act_on_exits_with_0(engine: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", *engine, "--", *SERVE.split(), "--port", "30000"]) == 0
+    assert "1 note" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_secrets_are_in_no_output(
+    unit: Path, engine: list[str], form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["lint", str(unit), *engine, "--format", form])
+    captured = capsys.readouterr()
+    assert SECRET not in captured.out + captured.err
+
+
+def test_diffs_hide_secrets_too(unit: Path, engine: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = unit.read_text()
+    main(["lint", str(unit), *engine, "--diff"])
+    captured = capsys.readouterr()
+    assert "-  --num-continuous-decode-steps 4 \\" in captured.out
+    assert SECRET not in captured.out + captured.err
+    assert unit.read_text() == before
+
+
+def test_fix_writes_and_says_what(unit: Path, engine: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(unit), *engine, "--fix"]) == 1
+    text = unit.read_text()
+    assert "--num-continuous" not in text
+    assert '--mm-process-config \'{"image": {"a": 1}}\'' in text
+    assert f"HF_TOKEN={SECRET}" in text
+    out = capsys.readouterr().out
+    assert "+  --mm-process-config" in out
+    assert "ASY201" in out
+    assert "ASY301" not in out
+
+
+def test_json_is_one_document_and_progress_is_not_in_it(
+    unit: Path, engine: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["lint", str(unit), *engine, "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "assay.lint/1"
+    assert document["results"][0]["engine"]["version"] == "0.5.10"
+
+
+def test_codes_can_be_ignored(unit: Path, engine: list[str]) -> None:
+    assert main(["lint", str(unit), *engine, "--ignore", "ASY111,asy201", "--ignore", "ASY301"]) == 0
+
+
+def test_a_bad_file_does_not_hide_the_others(
+    unit: Path, engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", str(tmp_path / "nosuch.service"), str(unit), *engine]) == 2
+    captured = capsys.readouterr()
+    assert "ASY111" in captured.out
+    assert "nosuch.service" in captured.err
+
+
+def test_a_file_that_starts_nothing(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "web.service"
+    path.write_text("[Service]\nExecStart=/usr/bin/python3 -m http.server 80\n")
+    assert main(["lint", str(path), *engine]) == 2
+    assert "starts no engine that assay knows" in capsys.readouterr().err
+    assert main(["lint", str(path), *engine, "--skip-others"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lint"], "nothing to lint"),
+        (["lint", "x", "--engine", "sglang0.5"], "not an engine: 'sglang0.5'"),
+        (["lint", "x", "--ignore", "ASY999"], "--ignore names no rule: ASY999"),
+        (["lint", "x", "--enigne", "y"], "--enigne"),
+        (["lint", "--rule", "ASY999"], "no rule 'ASY999'"),
+        (["lnt"], "lnt"),
+    ],
+)
+def test_misuse_exits_with_2(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def test_a_rule_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "--rule", "asy111"]) == 0
+    assert "option-nobody-reads" in capsys.readouterr().out
+
+
+def test_a_release_without_network_ends_in_an_error_of_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    arguments = ["lint", "--engine", "sglang==0.5.10", "--cache", str(tmp_path), "--", *SERVE.split()]
+    assert main(arguments) == 5
+    captured = capsys.readouterr()
+    assert "127.0.0.1:9" in captured.err
+    assert "hint:" in captured.err
+    assert captured.out == ""
+
+
+def test_ctrl_c_leaves_a_clean_cache(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*ASSAY, "lint", "--engine", "sglang==0.5.10", "--cache", str(tmp_path), "--", *SERVE.split()],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.rglob("scratch/*")) and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode in (130, 1, 0), err
+    assert b"Traceback" not in err
+    assert not list(tmp_path.rglob("trees/*.part"))
+    if process.returncode == 130:
+        assert out == b""
+
+
+def test_a_closed_pipe_is_no_error(unit: Path, engine: list[str]) -> None:
+    command = [*ASSAY, "lint", str(unit), *engine]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert "Traceback" not in err
+    assert "BrokenPipe" not in err
