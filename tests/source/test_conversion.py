@@ -1,4 +1,4 @@
-"""Converters against what the engine's own give; the expectations for orjson were taken from orjson itself."""
+"""Converters against the engine's own; what is expected of orjson was taken from orjson itself."""
 
 from __future__ import annotations
 
