@@ -140,6 +140,7 @@ def test_occurrences_keep_their_places() -> None:
         ([Word("--model-p=$M", known=False)], [], True),
         ([Word("$ALL", known=False)], [], False),
         ([Word("--model"), Word("m"), Word("$ALL", known=False)], [], False),
+        ([Word("--model"), Word("m"), Word("--sizes"), Word("$ALL", known=False)], [], False),
         ([Word("--port"), Word("$P", known=False), Word("--model"), Word("m")], [], True),
         ([Word("--eager=$P", known=False), Word("--model"), Word("m")], ["extra-value"], True),
     ],

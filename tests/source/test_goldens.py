@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from assay.engines import ENGINES
+from assay.errors import UnknownIdiom
 from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse
 from assay.source.reader import read_declarations
 
@@ -177,6 +178,37 @@ def test_options_that_nothing_reads_have_no_mention(
 ) -> None:
     declarations = declared(engine_tree(version))
     assert {option.flags[0] for option in declarations.options if not option.mentions} == never_mentioned
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "fields", "environment", "gaps", "rules"),
+    [
+        ("0.4.6", 125, 122, 0, 1, "none"),
+        ("0.5.6", 289, 287, 127, 0, "plain"),
+        ("0.5.13.post1", 407, 396, 385, 0, "typed"),
+    ],
+)
+def test_other_releases_can_be_read(
+    engine_tree: Callable[[str], Path],
+    version: str,
+    options: int,
+    fields: int,
+    environment: int,
+    gaps: int,
+    rules: str,
+) -> None:
+    declarations = declared(engine_tree(version))
+    assert len(declarations.options) == options
+    assert len(declarations.fields) == fields
+    assert len(declarations.environment) == environment
+    assert len(declarations.gaps) == gaps
+    assert declarations.config_rules == rules
+    assert [option.flags[0] for option in declarations.options if not option.default.known] == []
+
+
+def test_the_next_generation_is_refused_with_its_version(engine_tree: Callable[[str], Path]) -> None:
+    with pytest.raises(UnknownIdiom, match=r"this source 0\.5\.14 generates its options"):
+        declared(engine_tree("0.5.14"))
 
 
 def test_deprecated_options_name_their_successors(engine_tree: Callable[[str], Path]) -> None:

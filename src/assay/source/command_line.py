@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from assay.source.config_file import ReadConfig, merge_config
 from assay.source.conversion import NotConverted, convert
 from assay.source.declarations import Constant, Declarations, Option
+from assay.source.flags import Flags, Match
 from assay.source.fold import SUPPRESS
 from assay.source.option_values import UNKNOWN, Occurrence, Text, count_values, effect, needs
 from assay.source.parsed_command import ArgumentWord, Given, Item, Parsed, Problem, ProblemKind
 
-_NEGATIVE_NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
-_FLAG_OF_UNKNOWN = re.compile(r"(--[A-Za-z][\w-]*)=", re.ASCII)
 _REFUSALS: dict[str, tuple[ProblemKind, str]] = {
     "refused": ("refused-option", "the engine refuses this option"),
     "help": ("prints-help", "prints the help text and ends instead of serving"),
 }
 
 
-@dataclass(frozen=True)
-class _Match:
-    """What one word was taken for."""
-
-    option: Option | None
-    """None if no option has such a flag, or several may be meant."""
-    flag: str
-    explicit: str | None = None
-    """The part after `=`, or after a short option."""
-    known: bool = True
-    """False if the explicit part only shows at run time."""
-    candidates: tuple[str, ...] = ()
-    """The flags that an ambiguous word may stand for."""
-
-
 @dataclass
 class _State:
     items: Sequence[Item]
-    matches: dict[int, _Match] = field(default_factory=dict)
+    matches: dict[int, Match] = field(default_factory=dict)
     pattern: str = ""
     """Like argparse's: `O` an option, `A` an argument, `-` the first `--`."""
     given: list[Given] = field(default_factory=list)
@@ -85,9 +67,7 @@ class _Parser:
 
     def __init__(self, declarations: Declarations) -> None:
         self._options = declarations.options
-        self._abbreviations = declarations.abbreviations
-        self._flags = {flag: option for option in self._options for flag in option.flags}
-        self._negative_flags = any(_NEGATIVE_NUMBER.match(flag) for flag in self._flags)
+        self._flags = Flags(declarations)
 
     def run(self, state: _State) -> None:
         """Parse all words: what each is, then option by option, then what is required."""
@@ -112,55 +92,13 @@ class _Parser:
             elif item.text == "--" and item.known:
                 state.pattern += "-"
             else:
-                match = self._as_option(item.text) if item.known else self._as_unknown_word(item.text)
+                match = self._flags.match(item.text) if item.known else self._flags.match_open(item.text)
                 if match is not None:
                     state.matches[at] = match
                 if match is not None and match.candidates:
                     message = f"ambiguous option: {item.text} could match {', '.join(match.candidates)}"
                     state.problems.append(_problem("ambiguous", item, message, match.candidates))
                 state.pattern += "A" if match is None else "O"
-
-    def _as_unknown_word(self, text: str) -> _Match | None:
-        """A word that only shows at run time is an option if it begins with `--flag=`, else a value."""
-        written = _FLAG_OF_UNKNOWN.match(text)
-        found = list(self._candidates(written.group(1))) if written else []
-        exact = [match for match in found if written and match.flag == written.group(1)]
-        if written and len(exact or found) == 1:
-            match = (exact or found)[0]
-            return _Match(match.option, match.flag, text[written.end() :], known=False)
-        return None
-
-    def _as_option(self, text: str) -> _Match | None:
-        """What argparse's `_parse_optional` makes of a word; None for an argument."""
-        if len(text) < 2 or text[0] != "-":
-            return None
-        if text in self._flags:
-            return _Match(self._flags[text], text)
-        flag, equals, explicit = text.partition("=")
-        if equals and flag in self._flags:
-            return _Match(self._flags[flag], flag, explicit)
-        found = list(self._candidates(text))
-        if len(found) > 1:
-            return _Match(None, text, candidates=tuple(match.flag for match in found))
-        if found:
-            return found[0]
-        if (_NEGATIVE_NUMBER.match(text) and not self._negative_flags) or " " in text:
-            return None
-        return _Match(None, text)
-
-    def _candidates(self, text: str) -> Iterator[_Match]:
-        """Flags that the text may abbreviate, as `_get_option_tuples` finds them."""
-        if text.startswith("--"):
-            prefix, equals, explicit = text.partition("=")
-            for flag, option in self._flags.items() if self._abbreviations else ():
-                if flag.startswith(prefix):
-                    yield _Match(option, flag, explicit if equals else None)
-            return
-        for flag, option in self._flags.items():
-            if flag == text[:2]:
-                yield _Match(option, flag, text[2:])
-            elif flag.startswith(text):
-                yield _Match(option, flag)
 
     def _option(self, state: _State, at: int) -> int:
         """Take the option at that word with its values; the index of the word to go on with."""
@@ -185,10 +123,12 @@ class _Parser:
             return _refuse(state, at, occurrence, "missing-value", needs(occurrence.option))
         values = state.items[at + 1 : at + 1 + count]
         occurrence.texts = tuple(Text(value.text, value.known, value) for value in values)
+        if occurrence.option.nargs in ("?", "*", "+") and not all(value.known for value in values):
+            state.complete = False  # it may hold several words, and options among them
         _take(state, occurrence)
         return at + 1 + count
 
-    def _joined(self, match: _Match) -> Iterator[tuple[Option, str, str | None]]:
+    def _joined(self, match: Match) -> Iterator[tuple[Option, str, str | None]]:
         """The options of one word: `-abc` is `-a -b -c` where those take no value."""
         option, flag, explicit = match.option, match.flag, match.explicit
         while option is not None:
@@ -197,14 +137,14 @@ class _Parser:
                 not explicit
                 or flag.startswith("--")
                 or count_values(option, "A") != 0
-                or following not in self._flags
+                or following not in self._flags.options
             ):
                 yield option, flag, explicit
                 return
             yield option, flag, None
-            option, flag, explicit = self._flags[following], following, explicit[1:] or None
+            option, flag, explicit = self._flags.options[following], following, explicit[1:] or None
 
-    def _not_an_option(self, state: _State, at: int, match: _Match) -> int:
+    def _not_an_option(self, state: _State, at: int, match: Match) -> int:
         """An unknown option takes the words that look like its values, so that a fault is told once."""
         end = at + 1
         while end < len(state.items) and state.pattern[end] == "A":
@@ -213,14 +153,9 @@ class _Parser:
             item = state.items[at]
             values = tuple(other.at for other in state.items[at + 1 : end] if other.at is not None)
             message = f"unrecognized arguments: {item.text}"
-            near = self._near(match.flag.partition("=")[0])
+            near = self._flags.near(match.flag.partition("=")[0])
             state.leftovers.append(_problem("unknown-option", item, message, near, values))
         return end
-
-    def _near(self, flag: str) -> tuple[str, ...]:
-        """The flags that are most like a misspelt one, best first."""
-        known = [known for known in self._flags if known.startswith("--")]
-        return tuple(get_close_matches(flag.replace("_", "-"), known, n=3, cutoff=0.75))
 
 
 def _stray(state: _State, at: int) -> int:

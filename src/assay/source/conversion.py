@@ -67,11 +67,26 @@ def _si_int(text: str) -> int:
 
 
 def _strict_json(text: str) -> Any:
-    return json.loads(text, parse_constant=_no_constant)
+    """As `orjson.loads`: no NaN or infinity, no lone surrogates, integers beyond 64 bits as floats."""
+    value = json.loads(text, parse_constant=_no_constant, parse_int=_orjson_int, parse_float=_finite)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _orjson_int(text: str) -> int | float:
+    value = int(text)
+    return value if -(2**63) <= value < 2**64 else _finite(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is too large")
+    return value
 
 
 def _nullable(text: str) -> str | None:

@@ -12,7 +12,8 @@ from assay.source.classes import MISSING, Classes, Member, Unclear
 from assay.source.declarations import Constant
 from assay.source.module import Defined, External, Found, Tree, Variable, Whole
 from assay.source.operations import NotKnown
-from assay.source.values import Scope, bind, literal, own, plain
+from assay.source.statements import FAULTS, assigned
+from assay.source.values import Scope, bind, literal, plain
 
 MAX_DEPTH = 100
 FUEL_PER_EXPRESSION = 50_000
@@ -25,7 +26,6 @@ _KNOWN_OUTSIDE = {
     "sys.maxsize": 2**63 - 1,
 }
 _UNBOUND = object()
-_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
 
 
 class Folder:
@@ -134,7 +134,7 @@ class Folder:
         try:
             value = handler(expr, scope)
             self._fuel -= operations.bounded(value) >> 3
-        except _FAULTS as error:
+        except FAULTS as error:
             raise NotKnown(str(error)) from error
         finally:
             self._depth -= 1
@@ -173,17 +173,18 @@ class Folder:
         if isinstance(node.func, ast.Attribute):
             owner = self._value(node.func.value, scope)
             if isinstance(owner, str | list | tuple | dict | set | frozenset):
-                return operations.method(owner, node.func.attr, *self._arguments(node, scope))
+                return operations.method(owner, node.func.attr, *self.arguments(node, scope))
         function = self._value(node.func, scope)
         if isinstance(function, External) and function.dotted.startswith("builtins."):
-            arguments, keywords = self._arguments(node, scope)
+            arguments, keywords = self.arguments(node, scope)
             arguments = [self.classes.iterated(a) if isinstance(a, Defined) else a for a in arguments]
             return operations.BUILTINS[function.dotted.removeprefix("builtins.")](*arguments, **keywords)
         if isinstance(function, Defined) and not node.args and not node.keywords:
             return self.called(function)
         raise NotKnown("a call that was not followed")
 
-    def _arguments(self, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
+        """The values of a call's arguments, by position and by name."""
         arguments = list(self._elements(node.args, scope))
         keywords: dict[str, Any] = {}
         for keyword in node.keywords:
@@ -277,57 +278,11 @@ class Folder:
         if key not in self._variables:
             self._variables[key] = _UNBOUND  # a name that depends on itself is not known
             with contextlib.suppress(NotKnown):
-                self._variables[key] = self._assigned(variable)
+                self._variables[key] = assigned(self, variable)
         value = self._variables[key]
         if value is _UNBOUND:
             raise NotKnown(variable.name)
         return value
-
-    def _assigned(self, variable: Variable) -> object:
-        scope = Scope(variable.module)
-        for binding in variable.module.bindings[variable.name]:
-            if not binding.certain:
-                raise NotKnown("bound under a condition")
-            self.execute(binding.node, scope)
-        return scope.names[variable.name]
-
-    def execute(self, statement: ast.stmt, scope: Scope) -> None:
-        """Carry out a simple statement on the scope's own names.
-
-        Raises:
-            NotKnown: it does something that cannot be told without running it.
-        """
-        if isinstance(statement, ast.Assign):
-            value = self.value(statement.value, scope)
-            for target in statement.targets:
-                self._store(target, value, scope)
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            self._store(statement.target, self.value(statement.value, scope), scope)
-        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            left, right = self.value(statement.target, scope), self.value(statement.value, scope)
-            scope.names[statement.target.id] = operations.binary(statement.op, left, right)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            self._changed(statement.value, scope)
-        else:
-            raise NotKnown("a statement that was not followed")
-
-    def _store(self, target: ast.expr, value: object, scope: Scope) -> None:
-        if isinstance(target, ast.Subscript):
-            owner: Any = self.value(target.value, scope)
-            owner[self.value(target.slice, scope)] = value
-        else:
-            bind(target, own(value), scope)
-
-    def _changed(self, call: ast.Call, scope: Scope) -> None:
-        if not isinstance(call.func, ast.Attribute):
-            raise NotKnown("a call that was not followed")
-        owner = self.value(call.func.value, scope)
-        if isinstance(owner, list | dict | set):
-            arguments, keywords = self._arguments(call, scope)
-            try:
-                operations.change(owner, call.func.attr, arguments, keywords)
-            except _FAULTS as error:
-                raise NotKnown(str(error)) from error
 
 
 def _names_a_class(node: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from assay.source.fold import Folder
 from assay.source.module import Defined, External
 from assay.source.operations import NotKnown
 from assay.source.parsers import Parsed, Parser, defaults_of, makes_parser, parameters_of
+from assay.source.statements import execute
 from assay.source.values import Scope, bind
 
 MAX_CALLS_DEEP = 12
@@ -132,7 +133,7 @@ class Setup:
                     _forget(target, scope)
             return
         try:
-            self._folder.execute(statement, scope)
+            execute(self._folder, statement, scope)
         except NotKnown:
             for target in getattr(statement, "targets", [getattr(statement, "target", None)]):
                 _forget(target, scope)

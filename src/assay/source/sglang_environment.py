@@ -11,6 +11,7 @@ from assay.source.declarations import Constant, EnvironmentVariable, Gap, Site
 from assay.source.fold import Folder
 from assay.source.module import Defined, External, Module
 from assay.source.operations import NotKnown
+from assay.source.statements import execute
 from assay.source.values import Scope, bind
 
 _MAX_CALLS_DEEP = 4
@@ -110,7 +111,7 @@ class _Deprecations:
                 self._if(statement, scope, statement)
             elif isinstance(statement, ast.Assign | ast.AnnAssign) and depth:
                 try:
-                    self._folder.execute(statement, scope)
+                    execute(self._folder, statement, scope)
                 except NotKnown:
                     continue
 
