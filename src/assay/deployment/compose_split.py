@@ -109,10 +109,7 @@ class _Splitter:
         written = self.letters.file.text[self.letters.starts[at + 1] :][:1]
         if written in ("\n", "\r") and self.letters.text[at + 1] in " \n" and not self.open:
             what = "space" if self.letters.text[at + 1] == " " else "line break"
-            message = (
-                f"Compose runs no shell: the backslash makes the {what} after it part of the next word, "
-                "which then no longer begins with its dashes"
-            )
+            message = f"Compose runs no shell: the backslash makes the {what} after it part of a word"
             help_text = "leave the backslash out: a line of a YAML block needs no sign at its end"
             self._fault("broken-continuation", at, at + 1, message, help=help_text, edits=self._without(at))
         return 1
