@@ -324,3 +324,11 @@ def test_variables_that_double_each_other_end_in_an_error(tmp_path: Path) -> Non
     (tmp_path / ".env").write_text("\n".join(lines))
     with pytest.raises(InputError, match="more than"):
         launch_of(tmp_path, "services: {a: {command: x}}")
+
+
+def test_messages_do_not_show_the_values_of_variables(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=s3cret\n")
+    command = '\'x --y {"a": "$KEY"} $UNSET > $KEY\''
+    launch = launch_of(tmp_path, f"services: {{a: {{command: {command}}}}}")
+    assert [fault.kind for fault in launch.faults] == ["lost-quotes", "shell-syntax", "dollar-expansion"]
+    assert not any("s3cret" in fault.message + fault.help for fault in launch.faults)
