@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
+from os.path import isfile  # unlike Path.is_file, it bears any name
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.deployment.compose_command import (
+    LIMIT_FAULTS,
     SHELLS,
     Command,
     interpolated,
@@ -41,7 +43,6 @@ _OVERRIDES = (
 _FIELDS = ("image", "command", "entrypoint", "working_dir")
 _LIMIT_EXTENDS = 20
 _LIMIT_FILES = 50
-_LIMIT_FAULTS = 100
 _LIMIT_VALUES = 1 << 22  # characters that variables may give in all
 _NOTHING: Mapping[str, str] = {}
 
@@ -169,7 +170,7 @@ class _Project:
         yield self.path
         if self.path.name in _DEFAULT_NAMES:
             beside = [self.path.with_name(name) for name in _OVERRIDES]
-            yield from [path for path in beside if path.is_file()][:1]
+            yield from [path for path in beside if isfile(path)][:1]
 
     def _read(self, path: Path) -> tuple[UserFile, tuple[YamlNode, ...]]:
         if path not in self.read:
@@ -190,7 +191,7 @@ class _Project:
 
     def _dotenv(self) -> EnvironmentFile:
         path = self.path.with_name(".env")
-        if not path.is_file():
+        if not isfile(path):
             return EnvironmentFile()
         self.dotenv_file = read_user_file(path)
         return read_environment_file(self.dotenv_file, self.environment.get)
@@ -222,7 +223,7 @@ class _Project:
         sources = [source]
         if isinstance(other, YamlScalar):
             path = self._path(source, other)
-            if not path.is_file():
+            if not isfile(path):
                 fault = _missing(other, f"extends: {path} is not there, and Compose refuses it", refused=True)
                 return _Service(faults=[fault])
             sources = self._sources(path)
@@ -240,11 +241,11 @@ class _Project:
         text = self._text(scalar)
         if text.startswith("~/") and (home := self.environment.get("HOME")):
             text = home + text[1:]
-        return source.folder / text.replace("\0", "")
+        return source.folder / text
 
     def _layer(self, source: _Source, node: YamlMapping) -> _Service:
         """What one document says of a service."""
-        service = _Service(files=[source.file], faults=list(islice(_repeated(node), _LIMIT_FAULTS)))
+        service = _Service(files=[source.file], faults=list(islice(_repeated(node), LIMIT_FAULTS)))
         for entry in node.entries:
             key, value = entry.key.text, entry.value
             if value.tag in ("!reset", "!override"):
@@ -270,6 +271,8 @@ class _Project:
     def _mapped(self, service: _Service, entry: YamlEntry) -> None:
         key, value = entry.key, entry.value
         if not isinstance(value, YamlScalar):
+            if len(service.faults) >= LIMIT_FAULTS:
+                return
             message = f"Compose refuses the value of {key.text}: it is a list or mapping, not text"
             service.faults.append(
                 Fault(kind="ignored-line", place=value.place, message=message, refused=True)
@@ -285,7 +288,7 @@ class _Project:
         service.environment[key.text] = _Setting(key.text, letters, key.file, key.start, end)
 
     def _changed(self, service: _Service, entry: YamlEntry, value: YamlScalar, text: str) -> None:
-        if text == value.text.lower():
+        if text == value.text.lower() or len(service.faults) >= LIMIT_FAULTS:
             return
         message = f"YAML reads {value.raw} as a number, and the process gets {entry.key.text}={text}"
         service.faults.append(
@@ -306,6 +309,8 @@ class _Project:
 
     def _listed(self, service: _Service, item: YamlNode) -> None:
         if not isinstance(item, YamlScalar) or go_type(item) != "str":
+            if len(service.faults) >= LIMIT_FAULTS:
+                return
             message = f"Compose refuses this in a list of environment variables: {item.raw[:60]}"
             help_text = "write NAME=value"
             service.faults.append(
@@ -345,7 +350,7 @@ class _Project:
         variables = self._variables(service, faults)
         names = {variable.name for variable in variables}
         shell = any(word.text.rpartition("/")[2] in SHELLS for word in words)
-        for scalar, unset in [*entrypoint.unset, *command.unset][:_LIMIT_FAULTS]:
+        for scalar, unset in [*entrypoint.unset, *command.unset][:LIMIT_FAULTS]:
             faults.append(_unset(scalar, unset, inside=unset.name in names, shell=shell))
         return Launch(
             kind="compose",
@@ -354,7 +359,7 @@ class _Project:
             environment=tuple(variables),
             image=self._plain(service, "image"),
             directory=self._plain(service, "working_dir"),
-            faults=(*self.dotenv.faults, *faults[:_LIMIT_FAULTS]),
+            faults=(*self.dotenv.faults, *faults[:LIMIT_FAULTS]),
             files=tuple(self._files(service)),
         )
 
@@ -370,8 +375,8 @@ class _Project:
         """Variables of the environment files first: `environment` wins."""
         variables: list[Variable] = []
         for entry in service.env_files.values():
-            if not entry.path.is_file():
-                if entry.required:
+            if not isfile(entry.path):
+                if entry.required and len(faults) < LIMIT_FAULTS:
                     message = f"env_file {entry.path} is not there, and Compose refuses to start without it"
                     faults.append(_missing(entry.node, message, refused=True))
                 continue
@@ -426,7 +431,7 @@ def _unset(scalar: YamlScalar, unset: Unset, *, inside: bool, shell: bool) -> Fa
         kind="dollar-expansion",
         place=scalar.file.place(unset.start, unset.end),
         message=message,
-        help=f"set {name} in .env, or give a default: ${{{name}:-…}}; for the container's shell write $${name}",
+        help=f"set {name} in .env, or give a default: ${{{name}:-…}}; for a shell inside write $${name}",
         edits=edits,
     )
 

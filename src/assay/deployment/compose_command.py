@@ -9,19 +9,19 @@ from assay.deployment.compose_interpolation import interpolate
 from assay.deployment.compose_split import split
 from assay.deployment.launch import Fault
 from assay.deployment.letters import Letters
-from assay.deployment.text import Edit
-from assay.deployment.yaml_go import go_type
+from assay.deployment.text import Edit, Word
+from assay.deployment.yaml_go import NAMES, go_type
 from assay.deployment.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay.deployment.compose_interpolation import Interpolated, Unset
-    from assay.deployment.text import Word
 
 SHELLS = ("sh", "bash", "dash", "ash", "zsh", "ksh")
 """Programs that would replace a `$NAME` that reaches them."""
-_LIMIT_FAULTS = 100
+LIMIT_FAULTS = 100
+"""More of one launch are not told; each costs a walk through its file."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,6 @@ def read_command(node: YamlNode | None, key: str, look_up: Callable[[str], str |
     if isinstance(node, YamlSequence):
         for item in node.items:
             _item(command, item, key, look_up)
-            del command.faults[_LIMIT_FAULTS:]
     elif isinstance(node, YamlMapping):
         message = f"Compose refuses this {key}: it is a mapping, not text or a list"
         command.faults.append(Fault(kind="ignored-line", place=node.place, message=message, refused=True))
@@ -53,7 +52,7 @@ def interpolated(command: Command, scalar: YamlScalar, look_up: Callable[[str], 
     """A scalar with its variables put in; what Compose refuses becomes a fault of the command."""
     result = interpolate(Letters.of(scalar), look_up)
     command.unset += [(scalar, unset) for unset in result.unset]
-    if result.error is not None:
+    if result.error is not None and len(command.faults) < LIMIT_FAULTS:
         message, start, end = result.error
         edits: tuple[Edit, ...] = ()
         if message.startswith("not a variable"):
@@ -120,12 +119,13 @@ def scalar_word(scalar: YamlScalar, letters: Letters) -> Word:
     alone = scalar.style in ("plain", "single", "double") and not set("\r\n") & set(scalar.raw)
     inner = Letters.of(scalar).starts[0] if letters.marks[0] == "." and scalar.text else scalar.start
     word = letters.word(range(len(letters)), 0, len(letters), alone=alone)
-    return type(word)(
+    offsets = (inner, *word.offsets[1:-1], max(word.offsets[-2] + 1, _closing(scalar)))
+    return Word(
         text=word.text,
         file=word.file,
         start=word.start,
-        end=word.end,
-        offsets=(inner, *word.offsets[1:-1], max(word.offsets[-2] + 1, _closing(scalar))),
+        end=max(word.end, offsets[-1]),
+        offsets=offsets,
         syntax="yaml",
         known=word.known,
         editable=word.editable,
@@ -140,12 +140,14 @@ def _item(command: Command, node: YamlNode, key: str, look_up: Callable[[str], s
     if not isinstance(node, YamlScalar):
         what = "mapping" if isinstance(node, YamlMapping) else "list"
         message = f"YAML reads this as a {what}, and Compose refuses it in a {key}: {node.raw[:60]}"
-        command.faults.append(flow_as_text(node, message))
+        if len(command.faults) < LIMIT_FAULTS:
+            command.faults.append(flow_as_text(node, message))
         command.words.append(word_as_written(node))
         return
     kind = go_type(node)
-    if kind != "str":
-        message = f"Compose refuses {node.raw or 'an empty item'} in a {key} list: it is a {kind}, not text"
+    if kind != "str" and len(command.faults) < LIMIT_FAULTS:
+        what = node.raw or "an empty item"
+        message = f"Compose refuses {what} in a {key} list: it is {NAMES[kind]}, not text"
         command.faults.append(
             Fault(
                 kind="lost-quotes",
@@ -163,7 +165,7 @@ def _item(command: Command, node: YamlNode, key: str, look_up: Callable[[str], s
 def _string(command: Command, node: YamlScalar, key: str, look_up: Callable[[str], str | None]) -> None:
     kind = go_type(node)
     if kind != "str":
-        message = f"Compose refuses this {key}: it is a {kind}, not text"
+        message = f"Compose refuses this {key}: it is {NAMES[kind]}, not text"
         command.faults.append(
             Fault(kind="lost-quotes", place=node.place, message=message, refused=True, edits=quoting(node))
         )

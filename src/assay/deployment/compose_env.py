@@ -125,7 +125,8 @@ class _Reader:
             return self._quoted(name, start, at)
         end = self._line_end(at)
         value = self.text[at:end].split(" #")[0].rstrip()
-        self._add(name, start, at + len(value), value, expanded=True)
+        written = self.text[start : at + len(value)].rstrip()
+        self._add(name, start, start + len(written), value, expanded=True)
         return end
 
     def _quoted(self, name: str, start: int, at: int) -> int:

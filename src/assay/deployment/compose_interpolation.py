@@ -52,6 +52,7 @@ class _Interpolation:
         self.parts: list[Letters] = []
         self.done = Interpolated(letters)
         self.line_end = -1
+        self.last_brace = -1
 
     def run(self) -> Interpolated:
         text = self.letters.text
@@ -113,7 +114,8 @@ class _Interpolation:
         if self.line_end < at:
             end = text.find("\n", at)
             self.line_end = end if end >= 0 else len(text)
-        last = text.rfind("}", after, self.line_end)
+            self.last_brace = text.rfind("}", at, self.line_end)
+        last = self.last_brace if self.last_brace >= after else -1
         depth, index = 1, at + 3
         while index <= last:
             if text[index] == "}":

@@ -109,10 +109,7 @@ class _Splitter:
         written = self.letters.file.text[self.letters.starts[at + 1] :][:1]
         if written in ("\n", "\r") and self.letters.text[at + 1] in " \n" and not self.open:
             what = "space" if self.letters.text[at + 1] == " " else "line break"
-            message = (
-                f"Compose runs no shell: the backslash makes the {what} after it part of the next word, "
-                "which then no longer begins with its dashes"
-            )
+            message = f"Compose runs no shell: the backslash makes the {what} after it part of a word"
             help_text = "leave the backslash out: a line of a YAML block needs no sign at its end"
             self._fault("broken-continuation", at, at + 1, message, help=help_text, edits=self._without(at))
         return 1
@@ -159,12 +156,16 @@ class _Splitter:
             )
 
     def _cut(self, at: int, char: str) -> None:
-        rest = self.letters.text[at:].split("\n")[0].strip()
+        rest = self._as_written(at, len(self.letters)).splitlines()[0].strip()
         message = f"Compose runs no shell: it drops the unquoted {char} and all that follows ({rest[:40]})"
         if char == ">" and self.kept and self.letters.text[self.kept[0]].isdigit():
             self.begin, self.kept = -1, []
         help_text = "put the word in single quotes, or run a shell: command: [bash, -c, '…']"
         self._fault("shell-syntax", at, at + 1, message, help=help_text)
+
+    def _as_written(self, at: int, end: int) -> str:
+        """For messages: values of variables may be secrets."""
+        return self.letters.file.text[self.letters.starts[at] : self.letters.stops[end - 1]]
 
     def _look_for_comment(self, at: int) -> None:
         if self.letters.text[at] != "#":
@@ -187,7 +188,9 @@ class _Splitter:
         if '"' not in text or not isinstance(value, dict | list) or self.letters.text[end : end + 1].strip():
             return
         self.json_until = end
-        message = f"Compose takes the double quotes out of this JSON: {text[:60]}"
+        message = (
+            f"Compose takes the double quotes out of this JSON: {self._as_written(found.start(1), end)[:60]}"
+        )
         help_text = "put the JSON in single quotes"
         edits = self._quoted(found.start(1), end)
         self._fault("lost-quotes", found.start(1), end, message, help=help_text, edits=edits)

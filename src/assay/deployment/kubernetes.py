@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.deployment.compose_command import (
+    LIMIT_FAULTS,
     SHELLS,
     flow_as_text,
     quoting,
@@ -18,7 +19,7 @@ from assay.deployment.files import read_user_file
 from assay.deployment.launch import Fault, Launch, Variable
 from assay.deployment.letters import UNKNOWN, Letters, joined
 from assay.deployment.text import Edit
-from assay.deployment.yaml_go import go_type
+from assay.deployment.yaml_go import NAMES, GoType, go_type
 from assay.deployment.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
 from assay.errors import InputError
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from assay.deployment.text import UserFile, Word
 
 _LIMIT_FILES = 50
-_LIMIT_FAULTS = 100
 _LIMIT_VALUES = 1 << 22  # characters that variables may give in all
 _HELM = re.compile(
     r"\{\{-?\s*(?:\$|\.(?:Values|Release|Chart|Files|Capabilities|Template)\b"
@@ -59,6 +59,7 @@ _OTHER_POD_SPECS = ("spec.template.spec", "spec")
 """Where Deployment, StatefulSet, DaemonSet, ReplicaSet, Job and most custom resources have their pods."""
 
 _SERVICE_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\w+)?)")
+_VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _SHELL_REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 
 
@@ -152,6 +153,10 @@ class _Environment:
     """By name; None where the value only shows at run time."""
     complete: bool = True
     """False if there may be more variables than are known here."""
+    faults: list[Fault] = field(default_factory=list)
+    """What is wrong in the container."""
+    undefined: list[Fault] = field(default_factory=list)
+    """References to variables that are not there; a shell may mean something else by them."""
 
 
 class _Manifest:
@@ -165,16 +170,17 @@ class _Manifest:
         self.given = 0
 
     def launch(self, container: YamlMapping) -> Launch | None:
-        faults: list[Fault] = []
-        environment = self._environment(container, faults)
+        environment = self._environment(container)
         words: list[Word] = []
         for key in ("command", "args"):
-            words += self._words(container.get(key), key, environment, faults)
+            words += self._words(container.get(key), key, environment)
+        faults = environment.faults
         if not words and not faults:
             return None
         if not any(word.text.rpartition("/")[2] in SHELLS for word in words):
-            faults += islice(_shell_references(words, environment), _LIMIT_FAULTS)
-        faults += islice(_repeated(container), _LIMIT_FAULTS)
+            faults += environment.undefined
+            faults += islice(_shell_references(words, environment), LIMIT_FAULTS)
+        faults += islice(_repeated(container), LIMIT_FAULTS)
         others = {variable.file.path: variable.file for variable in environment.variables}
         others.pop(self.file.path, None)
         return Launch(
@@ -184,47 +190,48 @@ class _Manifest:
             environment=tuple(environment.variables),
             image=_text(container.get("image")),
             directory=_text(container.get("workingDir")),
-            faults=tuple(faults[:_LIMIT_FAULTS]),
+            faults=tuple(faults[:LIMIT_FAULTS]),
             files=(self.file, *others.values()),
         )
 
     # words
 
-    def _words(
-        self, node: YamlNode | None, key: str, environment: _Environment, faults: list[Fault]
-    ) -> Iterator[Word]:
+    def _words(self, node: YamlNode | None, key: str, environment: _Environment) -> Iterator[Word]:
         if isinstance(node, YamlSequence):
             for item in node.items:
-                yield self._word(item, key, environment, faults)
-        elif isinstance(node, YamlMapping) or _text(node) is not None:
+                yield self._word(item, key, environment)
+        elif node is not None and (isinstance(node, YamlMapping) or _text(node) is not None):
             message = f"Kubernetes refuses this {key}: it must be a list of strings"
             help_text = f'write a list: {key}: ["…", "…"]'
-            assert node is not None
-            faults.append(
+            environment.faults.append(
                 Fault(kind="lost-quotes", place=node.place, message=message, refused=True, help=help_text)
             )
             yield word_as_written(node)
 
-    def _word(self, item: YamlNode, key: str, environment: _Environment, faults: list[Fault]) -> Word:
+    def _word(self, item: YamlNode, key: str, environment: _Environment) -> Word:
         if not isinstance(item, YamlScalar):
             what = "mapping" if isinstance(item, YamlMapping) else "list"
             message = f"YAML reads this as a {what}, and Kubernetes refuses it in {key}: {item.raw[:60]}"
-            faults.append(flow_as_text(item, message))
+            if len(environment.faults) < LIMIT_FAULTS:
+                environment.faults.append(flow_as_text(item, message))
             return word_as_written(item)
         kind = go_type(item, kubernetes=True)
-        if kind not in ("str", "null"):
-            faults.append(_not_text(item, kind, key))
-        letters = self._expanded(Letters.of(item), environment, faults)
-        return scalar_word(item, letters)
+        letters = Letters.of(item)
+        if kind == "null":
+            letters = Letters(item.file)
+        elif kind != "str" and len(environment.faults) < LIMIT_FAULTS:
+            environment.faults.append(_not_text(item, kind, key))
+        return scalar_word(item, self._expanded(letters, environment))
 
-    def _expanded(self, letters: Letters, environment: _Environment, faults: list[Fault]) -> Letters:
+    def _expanded(self, letters: Letters, environment: _Environment) -> Letters:
         def look_up(name: str, start: int, end: int) -> tuple[str | None, bool]:
             if name in environment.values:
-                return self._give(environment.values[name]), True
-            known = environment.complete and not _SERVICE_VARIABLE.fullmatch(name)
-            if known and len(faults) < _LIMIT_FAULTS:
-                faults.append(_undefined(letters.file, name, start, end))
-            return None, not known
+                value = environment.values[name]
+                return self._give(value), value is None
+            may_be = _may_be_there(name, environment)
+            if not may_be and len(environment.undefined) < LIMIT_FAULTS:
+                environment.undefined.append(_undefined(letters.file, name, start, end))
+            return None, may_be
 
         return _expand(letters, look_up) if "$" in letters.text else letters
 
@@ -236,14 +243,14 @@ class _Manifest:
 
     # environment
 
-    def _environment(self, container: YamlMapping, faults: list[Fault]) -> _Environment:
+    def _environment(self, container: YamlMapping) -> _Environment:
         environment = _Environment()
         sources, listed = container.get("envFrom"), container.get("env")
         for source in sources.items if isinstance(sources, YamlSequence) else ():
             self._from(source, environment)
         for entry in listed.items if isinstance(listed, YamlSequence) else ():
             if isinstance(entry, YamlMapping):
-                self._variable(entry, environment, faults)
+                self._variable(entry, environment)
         return environment
 
     def _from(self, source: YamlNode, environment: _Environment) -> None:
@@ -264,7 +271,7 @@ class _Manifest:
                 Variable(name=full, value=value or "", file=data.file, start=entry.key.start, end=end)
             )
 
-    def _variable(self, entry: YamlMapping, environment: _Environment, faults: list[Fault]) -> None:
+    def _variable(self, entry: YamlMapping, environment: _Environment) -> None:
         name, value = _text(entry.get("name")), entry.get("value")
         if name is None:
             return
@@ -273,9 +280,10 @@ class _Manifest:
             text, known = self._value_from(entry.get("valueFrom"))
         elif isinstance(value, YamlScalar):
             kind = go_type(value, kubernetes=True)
-            if kind not in ("str", "null"):
-                faults.append(_not_text(value, kind, f"the value of {name}"))
-            letters = _expand_value(Letters.of(value), environment, self._give)
+            if kind not in ("str", "null") and len(environment.faults) < LIMIT_FAULTS:
+                environment.faults.append(_not_text(value, kind, f"the value of {name}"))
+            letters = Letters(value.file) if kind == "null" else Letters.of(value)
+            letters = _expand_value(letters, environment, self._give)
             text, known = letters.text, UNKNOWN not in letters.marks
         environment.values[name] = text if known else None
         environment.variables.append(
@@ -302,7 +310,11 @@ class _Manifest:
 
 
 def _beside(path: Path) -> Iterator[Path]:
-    for other in sorted(path.parent.iterdir()):
+    try:
+        beside = sorted(path.parent.iterdir())
+    except OSError:  # a folder may be closed to us while the file in it is not
+        return
+    for other in beside:
         if other.suffix in (".yaml", ".yml") and other != path and other.is_file():
             yield other
 
@@ -323,15 +335,21 @@ def _config_maps(objects: list[YamlMapping]) -> Iterator[tuple[str, YamlMapping]
             yield name, data
 
 
+def _may_be_there(name: str, environment: _Environment) -> bool:
+    """Whether a variable that the manifest does not set may exist at run time."""
+    if not _VARIABLE.fullmatch(name):
+        return False
+    return not environment.complete or bool(_SERVICE_VARIABLE.fullmatch(name))
+
+
 def _expand_value(
     letters: Letters, environment: _Environment, give: Callable[[str | None], str | None]
 ) -> Letters:
     """A variable's value may refer to variables before it; one that is not there stays as it stands."""
 
     def look_up(name: str, start: int, end: int) -> tuple[str | None, bool]:  # noqa: ARG001
-        if name in environment.values:
-            return give(environment.values[name]), True
-        return None, not environment.complete or bool(_SERVICE_VARIABLE.fullmatch(name))
+        value = environment.values.get(name)
+        return give(value), name in environment.values or _may_be_there(name, environment)
 
     return _expand(letters, look_up) if "$" in letters.text else letters
 
@@ -343,11 +361,12 @@ def _expand(letters: Letters, look_up: Callable[[str, int, int], tuple[str | Non
     """
     parts: list[Letters] = []
     text, at = letters.text, 0
+    last = text.rfind(")")
     while at < len(text):
         dollar = text.find("$", at)
         stop = dollar if dollar >= 0 else len(text)
         parts.append(letters.part(at, stop))
-        close = text.find(")", stop + 2) if text.startswith("(", stop + 1) else -1
+        close = text.find(")", stop + 2) if text.startswith("(", stop + 1) and last > stop else -1
         if close >= 0:
             value, open_ = look_up(text[stop + 2 : close], letters.starts[stop], letters.stops[close])
             if value is not None:
@@ -366,11 +385,11 @@ def _expand(letters: Letters, look_up: Callable[[str, int, int], tuple[str | Non
     return joined(letters.file, parts)
 
 
-def _not_text(scalar: YamlScalar, kind: str, where: str) -> Fault:
+def _not_text(scalar: YamlScalar, kind: GoType, where: str) -> Fault:
     return Fault(
         kind="lost-quotes",
         place=scalar.place,
-        message=f"Kubernetes refuses {scalar.raw} in {where}: it is a {kind}, not text",
+        message=f"Kubernetes refuses {scalar.raw} in {where}: it is {NAMES[kind]}, not text",
         refused=True,
         help="put it in quotes",
         edits=quoting(scalar),

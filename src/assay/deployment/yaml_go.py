@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 GoType = Literal["str", "int", "float", "bool", "null", "timestamp"]
 """A scalar's type."""
 
+NAMES: dict[GoType, str] = {
+    "str": "text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "null": "null",
+    "timestamp": "a date",
+}
+"""Each type in a sentence."""
+
 _INTEGER = re.compile("[-+]?(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
