@@ -19,8 +19,8 @@ from assay.deployment import EngineReference
 from assay.engines import ENGINES
 from assay.errors import SourceError
 from assay.source import Cache, Tree, no_progress, open_tree, read
-from assay.source import names as names_module
-from assay.source.digest import digest_folder
+from assay.source.fetching import names as names_module
+from assay.source.fetching.digest import digest_folder
 
 SGLANG = ENGINES["sglang"]
 
@@ -36,7 +36,7 @@ def listing(folder: Path) -> set[str]:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files whose contents are digested from here on."""
-    from assay.source import digest
+    from assay.source.fetching import digest
 
     seen: list[str] = []
     original = digest._sha256
@@ -52,7 +52,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files count as old enough for their times to be believed."""
-    monkeypatch.setattr("assay.source.digest._FRESH_NS", -(10**18))
+    monkeypatch.setattr("assay.source.fetching.digest._FRESH_NS", -(10**18))
 
 
 def test_what_is_stored_comes_back_for_its_digest_name_and_schema_only(cache: Path) -> None:
@@ -216,7 +216,7 @@ def test_links_out_of_a_checkout_are_omitted(sglang_folder: Path, cache: Path, t
 def test_a_file_over_the_limit_counts_in_the_digest(
     sglang_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.source.digest.FILE_LIMIT_BYTES", 30)
+    monkeypatch.setattr("assay.source.fetching.digest.FILE_LIMIT_BYTES", 30)
     hashes, omitted = digest_folder(
         sglang_folder / "python", "sglang", cache=Cache(cache), progress=no_progress
     )
@@ -304,7 +304,7 @@ def test_declarations_are_read_once(
         calls.append(f"{job} {asked['root']}")
         return msgspec.msgpack.encode(made)
 
-    monkeypatch.setattr("assay.source.reading.run_limited", run)
+    monkeypatch.setattr("assay.source.child.reading.run_limited", run)
     tree = tree_of(sglang_folder, cache)
     assert read(tree, cache=cache) == made
     assert read(tree, cache=cache) == made

@@ -105,4 +105,4 @@ def test_an_interrupt_ends_the_child() -> None:
         text=True,
         check=False,
     )
-    assert "assay.source.child" not in children.stdout
+    assert "assay.source.child.job" not in children.stdout

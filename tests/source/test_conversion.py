@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.source.conversion import NotConverted, convert, lora_path
+from assay.source.command_line.conversion import NotConverted, convert, lora_path
 from assay.source.declarations import Converter
 
 REFUSED = object()

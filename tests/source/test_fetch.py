@@ -24,9 +24,9 @@ from assay.deployment import parse_engine
 from assay.engines import ENGINES, Engine
 from assay.errors import AssayError, EngineNotFound, InputError, SourceError
 from assay.source import Tree, no_progress, open_tree
-from assay.source.pip import fetch_wheel
-from assay.source.pip_failure import Attempt, failure_of
-from assay.source.tool import redact
+from assay.source.fetching.pip import fetch_wheel
+from assay.source.fetching.pip_failure import Attempt, failure_of
+from assay.source.fetching.tool import redact
 
 SECRET = "pw-5f0c1a"  # noqa: S105 - made up, to see that it is never shown
 
@@ -108,7 +108,7 @@ def test_a_release_is_fetched_once(index: Any, cache: Path, pip: pytest.MonkeyPa
     assert tree.origin == "wheel sglang-0.5.10-py3-none-any.whl"
     assert tree.folder.joinpath("srt/server_args.py").is_file()
     pip.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    pip.setattr("assay.source.pip._find_pip", lambda: pytest.fail("pip was asked for"))
+    pip.setattr("assay.source.fetching.pip._find_pip", lambda: pytest.fail("pip was asked for"))
     assert open_("sglang==0.5.10", cache) == tree
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.source.fold import Folder
-from assay.source.module import Tree
-from assay.source.values import Scope
+from assay.source.declaring.fold import Folder
+from assay.source.declaring.module import Tree
+from assay.source.declaring.values import Scope
 
 WriteTree = Callable[[dict[str, str]], Path]
 NOT_KNOWN = object()

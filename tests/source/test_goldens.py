@@ -18,7 +18,7 @@ import yaml
 from assay.engines import ENGINES
 from assay.errors import UnknownIdiom
 from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse
-from assay.source.reader import read_declarations
+from assay.source.declaring.reader import read_declarations
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSIONS = ("0.5.9", "0.5.10", "0.5.12.post1")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.source.module import Defined, External, Tree, Variable, Whole, parse
+from assay.source.declaring.module import Defined, External, Tree, Variable, Whole, parse
 
 WriteTree = Callable[[dict[str, str]], Path]
 

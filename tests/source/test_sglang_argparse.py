@@ -12,8 +12,8 @@ import pytest
 from assay.engines import ENGINES
 from assay.errors import EngineNotFound, UnknownIdiom
 from assay.source import Declarations, Option
-from assay.source.read_request import ReadRequest
-from assay.source.reader import read_declarations, read_declarations_job
+from assay.source.child.read_request import ReadRequest
+from assay.source.declaring.reader import read_declarations, read_declarations_job
 
 WriteTree = Callable[[dict[str, str]], Path]
 SGLANG = ENGINES["sglang"]

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from assay.errors import EngineNotFound, SourceError
-from assay.source.image import untar
-from assay.source.names import Unpacked, UnpackLimits
+from assay.source.fetching.image import untar
+from assay.source.fetching.names import Unpacked, UnpackLimits
+from assay.source.fetching.unpack import unpack_wheel
 from assay.source.progress import no_progress
-from assay.source.unpack import unpack_wheel
 
 
 def unpack(wheel: Path, into: Path, limits: UnpackLimits | None = None) -> Unpacked:

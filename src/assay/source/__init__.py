@@ -1,8 +1,17 @@
 """An engine's source tree, read and never imported: fetched, unpacked, digested, and its options declared."""
 
-from assay.source.cache import Cache, Omitted
-from assay.source.command_line import parse
-from assay.source.config_file import ReadConfig
+from assay.source.child.limits import Limits, run_limited
+from assay.source.child.reading import read
+from assay.source.command_line.config_file import ReadConfig
+from assay.source.command_line.parsed_command import (
+    ArgumentWord,
+    ConfigEntry,
+    Given,
+    Parsed,
+    Problem,
+    ProblemKind,
+)
+from assay.source.command_line.parser import parse
 from assay.source.declarations import (
     Constant,
     Declarations,
@@ -12,11 +21,9 @@ from assay.source.declarations import (
     Option,
     Site,
 )
-from assay.source.limits import Limits, run_limited
-from assay.source.parsed_command import ArgumentWord, ConfigEntry, Given, Parsed, Problem, ProblemKind
+from assay.source.fetching.cache import Cache, Omitted
+from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
-from assay.source.reading import read
-from assay.source.tree import Tree, open_tree
 
 __all__ = [
     "ArgumentWord",

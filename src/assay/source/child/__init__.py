@@ -1,0 +1,1 @@
+"""Reads untrusted source in a child process with limits."""

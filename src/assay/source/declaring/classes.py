@@ -1,0 +1,193 @@
+"""Reads classes of the tree as data: attributes through their bases, defaults, members of enumerations."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.source.declaring.bindings import Binding, collect_bindings
+from assay.source.declaring.module import Defined, External, Tree
+from assay.source.declaring.operations import BUILTINS, EMPTY_FACTORIES, NotKnown
+
+MISSING = object()
+_MAX_BASES = 100
+_ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
+_PLAIN = frozenset({"enum.IntEnum", "enum.StrEnum", "enum.IntFlag", "builtins.str", "builtins.int"})
+
+
+class Folds(Protocol):
+    """What this module needs of a folder."""
+
+    def in_class(self, owner: Defined, expr: ast.expr) -> object:
+        """What an expression in a class body stands for."""
+
+    def called(self, found: Defined) -> object:
+        """What a simple function without parameters returns."""
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """A value inside another one that could not be worked out, so that the rest still can be."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an enumeration."""
+
+    owner: Defined
+    name: str
+    folded: object
+    """Its value, or `Unclear`."""
+    is_plain: bool
+    """Whether it also is an int or a string, as with `IntEnum`."""
+
+    def attribute(self, name: str) -> object:
+        """`member.name` and `member.value`."""
+        if name == "name":
+            return self.name
+        if name == "value" and not isinstance(self.folded, Unclear):
+            return self.folded
+        raise NotKnown(f"attribute {name} of a member")
+
+
+class Classes:
+    """The classes of one tree."""
+
+    def __init__(self, tree: Tree, folder: Folds) -> None:
+        self._tree = tree
+        self._folder = folder
+        self._bodies: dict[Defined, dict[str, Binding]] = {}
+        self._lines: dict[Defined, list[Defined | External]] = {}
+
+    def line(self, owner: Defined) -> list[Defined | External]:
+        """The class and its bases, nearest first; bases that cannot be found are left out."""
+        if owner not in self._lines:
+            self._lines[owner] = [owner]
+            line = [owner, *(base for node in _bases(owner) for base in self._base(owner, node))]
+            self._lines[owner] = list(dict.fromkeys(line))[:_MAX_BASES]
+        return self._lines[owner]
+
+    def own_attribute(self, owner: Defined, name: str) -> object:
+        """What the class's own body binds that name to; `MISSING` if it does not."""
+        binding = self._body(owner).get(name)
+        if binding is None:
+            return MISSING
+        node = binding.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return Defined(owner.module, node)
+        if not binding.certain or not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            raise NotKnown(name)
+        return self.default(owner, node.value)
+
+    def attribute(self, owner: Defined, name: str) -> object:
+        """What `owner.name` stands for."""
+        for base in self.line(owner):
+            if isinstance(base, External):
+                continue
+            value = self.own_attribute(base, name)
+            if value is not MISSING:
+                return self._member(base, name, value) if self.is_enum(owner) else value
+        raise NotKnown(name)
+
+    def default(self, owner: Defined, expr: ast.expr) -> object:
+        """What the right side of an assignment in a class body stands for; of `field(…)`, its default."""
+        if isinstance(expr, ast.Call) and self._is_field(owner, expr.func):
+            for keyword in expr.keywords:
+                if keyword.arg == "default":
+                    return self._folder.in_class(owner, keyword.value)
+                if keyword.arg == "default_factory":
+                    return self._made(owner, keyword.value)
+            raise NotKnown("a field without a default")
+        return self._folder.in_class(owner, expr)
+
+    def has_default(self, owner: Defined, expr: ast.expr | None) -> bool:
+        """Whether the right side of a field's declaration gives a default."""
+        if isinstance(expr, ast.Call) and self._is_field(owner, expr.func):
+            return any(keyword.arg in ("default", "default_factory") for keyword in expr.keywords)
+        return expr is not None
+
+    def is_enum(self, owner: Defined) -> bool:
+        """Whether the class is an enumeration."""
+        return any(isinstance(base, External) and base.dotted in _ENUMS for base in self.line(owner))
+
+    def members(self, owner: Defined) -> list[Member]:
+        """The members of an enumeration, in order."""
+        if not isinstance(owner.node, ast.ClassDef) or not self.is_enum(owner):
+            raise NotKnown("not an enumeration")
+        names = [name for name, b in self._body(owner).items() if isinstance(b.node, ast.Assign)]
+        return [self._named(owner, name) for name in names if not name.startswith("_")]
+
+    def member(self, owner: Defined, name: object) -> object:
+        """`Enumeration["NAME"]`."""
+        for member in self.members(owner):
+            if member.name == name:
+                return member
+        raise NotKnown(str(name))
+
+    def iterated(self, value: object) -> list[object]:
+        """The elements of a value; of a set in sorted order, since its own differs from run to run."""
+        if isinstance(value, Defined):
+            return list(self.members(value))
+        if isinstance(value, set | frozenset):
+            return sorted(value, key=repr)
+        if isinstance(value, list | tuple | dict | str):
+            return list(value)
+        raise NotKnown("not something to iterate over")
+
+    def _named(self, owner: Defined, name: str) -> Member:
+        try:
+            value = self.own_attribute(owner, name)
+        except NotKnown:
+            value = Unclear()
+        return self._member(owner, name, value)
+
+    def _member(self, owner: Defined, name: str, value: object) -> Member:
+        if isinstance(value, Defined):
+            raise NotKnown("a method of an enumeration")
+        plain = any(isinstance(base, External) and base.dotted in _PLAIN for base in self.line(owner))
+        return Member(owner, name, value, plain)
+
+    def _made(self, owner: Defined, factory: ast.expr) -> object:
+        if isinstance(factory, ast.Lambda):
+            return self._folder.in_class(owner, factory.body)
+        function = self._folder.in_class(owner, factory)
+        if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
+            return self._folder.called(function)
+        if isinstance(function, External):
+            name = function.dotted.removeprefix("builtins.")
+            if name in EMPTY_FACTORIES:
+                made: object = BUILTINS[name]()
+                return made
+        raise NotKnown("a default factory that was not followed")
+
+    def _is_field(self, owner: Defined, func: ast.expr) -> bool:
+        try:
+            found = self._folder.in_class(owner, func)
+        except NotKnown:
+            return False
+        return isinstance(found, External) and found.dotted == "dataclasses.field"
+
+    def _body(self, owner: Defined) -> dict[str, Binding]:
+        if owner not in self._bodies:
+            self._bodies[owner] = {n: b for n, b in collect_bindings(owner.node.body) if not b.changes}
+        return self._bodies[owner]
+
+    def _base(self, owner: Defined, node: ast.expr) -> list[Defined | External]:
+        name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+        if name in ("str", "int") and self._tree.lookup(owner.module, name) is None:
+            return [External(f"builtins.{name}")]
+        try:
+            found = self._folder.in_class(Defined(owner.module, _NO_CLASS), node)
+        except NotKnown:
+            return []
+        if isinstance(found, Defined) and isinstance(found.node, ast.ClassDef):
+            return self.line(found)
+        return [found] if isinstance(found, External) else []
+
+
+_NO_CLASS = ast.ClassDef(name="", bases=[], keywords=[], body=[], decorator_list=[])
+
+
+def _bases(owner: Defined) -> list[ast.expr]:
+    return owner.node.bases if isinstance(owner.node, ast.ClassDef) else []

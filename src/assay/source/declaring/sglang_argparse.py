@@ -1,0 +1,228 @@
+"""The idiom of SGLang up to 0.5.13: a dataclass of arguments, each added to an argparse parser by hand."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+
+import msgspec
+
+from assay.engines import Engine
+from assay.errors import UnknownIdiom
+from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
+from assay.source.declaring.config_shape import config_of
+from assay.source.declaring.fold import Folder
+from assay.source.declaring.module import Defined, Module, Tree
+from assay.source.declaring.operations import NotKnown
+from assay.source.declaring.parser_setup import Setup
+from assay.source.declaring.parsers import makes_parser
+from assay.source.declaring.sglang_environment import read_environment
+from assay.source.declaring.values import Scope
+
+IDIOM = "sglang-argparse"
+_READABLE = "SGLang up to 0.5.13.post1 can be read"
+_MAX_FUNCTIONS = 400
+_NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+
+
+def read(tree: Tree, engine: Engine) -> Declarations:
+    """All that the source declares; mentions and environment words are left empty.
+
+    Raises:
+        UnknownIdiom: the options are declared in another way.
+    """
+    folder = Folder(tree)
+    entry = tree.module(engine.entry_module)
+    if entry is None:
+        raise UnknownIdiom(
+            f"{engine.name}: the source has no module {engine.entry_module} that can be read",
+            hint="give the folder that holds the package, or a release",
+        )
+    function = _maker(folder, entry)
+    if function is None:
+        raise UnknownIdiom(f"{engine.name}: {entry.file} leads to no function that makes an argparse parser")
+    setup = Setup(folder)
+    setup.run(function, {})
+    owner, options = _result(setup, function, _version(folder))
+    fields = _fields(folder, owner)
+    _check_generation(setup, owner, fields, options, _version(folder))
+    renamings = [renaming for _, method in setup.built for renaming in _renamed(method)]
+    options = _with_fields(renamings, fields, options)
+    environment = read_environment(folder, engine.environment_module)
+    config, rules = config_of(folder, function)
+    return Declarations(
+        idiom=IDIOM,
+        arguments_class=owner.node.name,
+        declared_at=owner.module.site(owner.node),
+        options=tuple(options),
+        fields=tuple(_with_flags(fields, options)),
+        environment=environment.variables,
+        environment_words=(),
+        deprecated_environment=environment.deprecated,
+        renamings=tuple(site for _, _, site in renamings),
+        config_option=config if any(config in option.flags for option in options) else None,
+        config_rules=rules if config else "none",
+        abbreviations=setup.parsed[-1].parser.abbreviations if setup.parsed else True,
+        version=_version(folder),
+        gaps=(*setup.gaps, *_option_gaps(options), *environment.gaps, *tree.gaps),
+    )
+
+
+def _maker(folder: Folder, entry: Module) -> Defined | None:
+    """The function that makes the parser: breadth first over the calls that the entry module leads to."""
+    level = list(_callees(folder, entry, entry.tree))
+    seen: set[tuple[str, str]] = set()
+    while level and len(seen) < _MAX_FUNCTIONS:
+        following: list[Defined] = []
+        for found in level:
+            key = (found.module.name, found.node.name)
+            if key in seen:
+                continue
+            seen.add(key)
+            if makes_parser(folder, found):
+                return found
+            following.append(found)
+        level = [callee for found in following for callee in _callees(folder, found.module, found.node)]
+    return None
+
+
+def _callees(folder: Folder, module: Module, node: ast.AST) -> Iterator[Defined]:
+    """Functions of the tree that the code of a module or function calls."""
+    scope = Scope(module)
+    nodes = list(_code(node))
+    imports = {
+        alias.asname or alias.name: (statement, alias)
+        for statement in nodes
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for alias in statement.names
+    }
+    for call in nodes:
+        if not isinstance(call, ast.Call):
+            continue
+        if isinstance(call.func, ast.Name) and call.func.id in imports:
+            scope.names[call.func.id] = folder.tree.follow(module, *imports[call.func.id])
+        try:
+            found = folder.value(call.func, scope)
+        except NotKnown:
+            continue
+        if isinstance(found, Defined) and isinstance(found.node, ast.FunctionDef):
+            yield found
+
+
+def _code(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below a module or function, without the insides of further functions and classes."""
+    following = deque(ast.iter_child_nodes(node))
+    while following:
+        child = following.popleft()
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            following.extend(ast.iter_child_nodes(child))
+
+
+def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, list[Option]]:
+    """The class of arguments, and the options of the parser that parses the command line."""
+    owners = [owner for owner, _ in setup.built] + setup.filled_by
+    if not owners:
+        site = function.module.site(function.node)
+        raise UnknownIdiom(
+            f"{site}: in this source{_named(version)} {function.node.name} hands its parser to no class "
+            "of arguments; this generation is not supported yet",
+            hint=_READABLE,
+        )
+    parser = setup.parsed[-1].parser if setup.parsed else setup.parsers[-1]
+    return owners[0], parser.options
+
+
+def _fields(folder: Folder, owner: Defined) -> list[Field]:
+    """The fields of a dataclass, those of its bases first, as `dataclasses.fields` orders them."""
+    fields: dict[str, Field] = {}
+    for base in reversed(folder.classes.line(owner)):
+        if not isinstance(base, Defined):
+            continue
+        for node in base.node.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                annotation = ast.unparse(node.annotation)
+                if not any(word in annotation for word in _NOT_FIELDS):
+                    fields[node.target.id] = _field(folder, base, node.target.id, annotation, node)
+    return list(fields.values())
+
+
+def _field(folder: Folder, owner: Defined, name: str, annotation: str, node: ast.AnnAssign) -> Field:
+    required = not folder.classes.has_default(owner, node.value)
+    default = Constant(known=False)
+    if node.value is not None:
+        default = folder.field_default(owner, node.value)
+    return Field(
+        name=name, type=annotation, default=default, required=required, declared_at=owner.module.site(node)
+    )
+
+
+def _check_generation(
+    setup: Setup, owner: Defined, fields: list[Field], options: list[Option], version: str
+) -> None:
+    """Refuse a source whose options mostly come from somewhere else than `add_argument` calls."""
+    if len(options) * 2 >= len(fields):
+        return
+    site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
+    raise UnknownIdiom(
+        f"{site}: this source{_named(version)} generates its options from the annotations of its class "
+        f"({len(fields)} fields, {len(options)} options by hand); this generation is not supported yet",
+        hint=_READABLE,
+    )
+
+
+def _named(version: str) -> str:
+    return f" {version}" if version else ""
+
+
+def _with_fields(
+    renamings: list[tuple[str, str, Site]], fields: list[Field], options: list[Option]
+) -> list[Option]:
+    """The options, each with the field that its value ends in."""
+    names = {field.name for field in fields}
+    renamed = {dest: name for name, dest, _ in renamings if name in names}
+    return [
+        msgspec.structs.replace(
+            option, field=renamed.get(option.dest, option.dest if option.dest in names else None)
+        )
+        for option in options
+    ]
+
+
+def _renamed(function: Defined) -> Iterator[tuple[str, str, Site]]:
+    """Field, destination and line of each `args.field = args.dest`."""
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            target, value = node.targets[0], node.value
+            if isinstance(value, ast.Attribute) and ast.unparse(target.value) == ast.unparse(value.value):
+                yield target.attr, value.attr, function.module.site(node)
+
+
+def _with_flags(fields: list[Field], options: list[Option]) -> Iterator[Field]:
+    for field in fields:
+        flags = [flag for option in options if option.field == field.name for flag in option.flags]
+        yield msgspec.structs.replace(field, flags=tuple(flags))
+
+
+def _option_gaps(options: list[Option]) -> Iterator[Gap]:
+    for option in options:
+        if option.action == "opaque":
+            yield Gap(site=option.declared_at, reason=f"the action {option.action_text} was not understood")
+        if option.converter == "opaque":
+            yield Gap(site=option.declared_at, reason=f"the converter {option.type_text} was not understood")
+
+
+def _version(folder: Folder) -> str:
+    """The version that the package states, if it can be read."""
+    for name in ("sglang._version", "sglang.version"):
+        module = folder.tree.module(name)
+        for variable in ("__version__", "version"):
+            if module is not None and variable in module.bindings:
+                try:
+                    value = folder.resolve(folder.tree.lookup(module, variable))
+                except NotKnown:
+                    continue
+                if isinstance(value, str):
+                    return value
+    return ""

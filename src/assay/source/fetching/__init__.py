@@ -1,0 +1,1 @@
+"""Makes an engine's source available as a folder: releases, wheels, folders, environments, images."""
