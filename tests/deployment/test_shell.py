@@ -175,7 +175,7 @@ _SNIPPET = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(_SNIPPET)
 def test_any_text_raises_nothing_of_its_own_and_keeps_its_places(text: str) -> None:
     _check_round_trip(text)

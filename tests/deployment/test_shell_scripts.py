@@ -60,7 +60,7 @@ def test_bash_starts_what_we_read(name: str, tmp_path: Path) -> None:
         (stubs / stub).chmod(0o755)
     text = (SCRIPTS / name).read_text().replace("/opt/venv/bin/", "").replace("/srv/vllm", "/")
     script = tmp_path / name
-    script.write_text(text)
+    script.write_text(text + "\nwait\n")
     subprocess.run(
         ["bash", "--norc", "--noprofile", str(script)],
         cwd=tmp_path,

@@ -16,6 +16,7 @@ from assay._value import Value
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Fault, Launch, LaunchKind, Variable
 from assay.deployment.shell_run import WORD_LIMIT, Reading, Runner
+from assay.deployment.shell_state import State
 from assay.deployment.text import Syntax, UserFile, Word, Written
 from assay.errors import InputError
 
@@ -61,7 +62,7 @@ def split_script(
     Raises:
         InputError: nested too deep, or its variables grow without end.
     """
-    runner = Runner(written, variables or {}, arguments, Reading(syntax, editable))
+    runner = Runner(State(written, variables or {}, arguments), Reading(syntax, editable))
     return tuple(
         Command(
             words=found.words, environment=found.environment, directory=found.directory, faults=found.faults

@@ -45,6 +45,9 @@ class Shell(Protocol):
     def substitute(self, body: Block) -> None:
         """Run the commands of a command substitution."""
 
+    def compute(self, text: str) -> None:
+        """Note what arithmetic may assign."""
+
     def spend(self, amount: int, what: str) -> None:
         """Count work; raises InputError when a text asks for too much of it."""
 
@@ -126,7 +129,10 @@ class Expander:
             if piece.body is not None:
                 self._shell.substitute(piece.body)
             text = source.text[piece.start : piece.end]
-            run = Run(text, source, piece.start, piece.end, unit, known=False)
+            if text.startswith("$(("):
+                self._shell.compute(text)
+            spreads = not piece.quoted
+            run = Run(text, source, piece.start, piece.end, unit, known=False, spreads=spreads)
         else:
             run = Run(piece.text, source, piece.start, piece.end, unit)
         part = Part(run, piece.quoted, piece.start, direct=True)
@@ -139,12 +145,12 @@ class Expander:
 
     def _split(self, part: Part, fields: _Fields) -> None:
         if not part.run.known:
-            fields.add(part)
+            fields.add(replace(part, run=replace(part.run, spreads=True)))
             return
         if not self._shell.splits_plainly:
-            part = replace(part, run=replace(part.run, known=False))
+            part = replace(part, run=replace(part.run, known=False, spreads=True))
         for match in _SPLIT.finditer(part.run.text):
-            if match[0].isspace():
+            if match[0][0] in " \t\n":
                 fields.cut()
             else:
                 fields.add(replace(part, run=part.run.part(*match.span())))
@@ -261,7 +267,8 @@ class Expander:
 
     def _unknown(self, piece: Parameter, fields: _Fields, unit: Unit) -> None:
         text = self._shell.source.text[piece.start : piece.end]
-        run = Run(text, self._shell.source, piece.start, piece.end, unit, known=False)
+        spreads = not piece.quoted or piece.index == "@"
+        run = Run(text, self._shell.source, piece.start, piece.end, unit, known=False, spreads=spreads)
         fields.add(Part(run, piece.quoted, piece.start, direct=True))
 
     def _made(self, text: str, piece: Parameter) -> Run:
@@ -304,6 +311,8 @@ def _selected(var: Var | None, piece: Parameter) -> tuple[tuple[Run, ...], ...] 
         return var.elements
     if piece.index is None or piece.index == "0":
         return var.elements[:1]
+    if any(run.spreads for element in var.elements for run in element):
+        return None
     if piece.index.isascii() and piece.index.isdigit() and len(piece.index) < 9:
         return var.elements[int(piece.index) : int(piece.index) + 1]
     return None

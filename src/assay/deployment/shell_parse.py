@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from assay.deployment.text import Written
 
 _GAP = re.compile(r"(?:[ \t]|\\\n)*")
-_RESERVED = re.compile(r"(?:[a-z]+|[{}!]|\[\[)(?=[\s;&|()<>]|\Z)")
+_RESERVED = re.compile(r"(?:[a-z]+|[{}!]|\[\[)(?=[ \t\n;&|()<>]|\Z)")
 _CLOSERS = frozenset({"then", "do", "done", "fi", "esac", "elif", "else", "}"})
 _REDIRECTION = re.compile(
     r"(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-?|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())"
@@ -229,8 +229,9 @@ class _Parser:
         self._skip_reserved()
         self._gap()
         if self.text.startswith("((", self.lex.at):
+            match = _ASSIGNMENT.match(self.text, self.lex.at + 2)
             self.lex.at = self.lex.arithmetic_end(self.lex.at + 2) or self.lex.end
-            name, words = None, []
+            name, words = match[1] if match else None, []
         else:
             name, words = self._word_text(self.lex.word()), self._for_words()
         self._blank()

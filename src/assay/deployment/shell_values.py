@@ -37,6 +37,8 @@ class Run:
     end: int
     unit: Unit
     known: bool = True
+    spreads: bool = False
+    """True if it is unknown and may stand for no word at all, or for several."""
 
     def part(self, start: int, end: int) -> Run:
         """`text[start:end]` as a run of its own."""
@@ -207,6 +209,6 @@ def _known(parts: list[Part]) -> bool:
 
 def as_value(parts: list[Part]) -> tuple[Run, ...]:
     """A word's text as the value of an array element or of a positional parameter."""
-    if _known(parts):
+    if _known(parts) or not all(part.run.known for part in parts):
         return tuple(part.run for part in parts)
-    return tuple(replace(part.run, known=False) for part in parts)
+    return tuple(replace(part.run, known=False, spreads=True) for part in parts)
