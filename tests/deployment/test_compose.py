@@ -22,11 +22,11 @@ from assay.deployment import (
     read_compose,
     read_yaml,
 )
-from assay.deployment.compose_env import read_environment_file
-from assay.deployment.compose_interpolation import interpolate
-from assay.deployment.compose_split import split
-from assay.deployment.letters import LITERAL, UNKNOWN, Letters
-from assay.deployment.yaml_go import go_text, go_type
+from assay.deployment.containers.compose_env import read_environment_file
+from assay.deployment.containers.compose_interpolation import interpolate
+from assay.deployment.containers.compose_split import split
+from assay.deployment.containers.letters import LITERAL, UNKNOWN, Letters
+from assay.deployment.containers.yaml_go import go_text, go_type
 from assay.errors import AssayError, InputError
 
 HERE = Path(__file__).parent / "compose"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.deployment import KEYS, Key, Library, UserFile, load_deployment
-from assay.deployment.toml import parse_toml
+from assay.deployment.toml_file.toml import parse_toml
 from assay.errors import AssayError, DeploymentError, InputError
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.deployment.launch_text import as_text, check_edits, check_places
 
 from assay.deployment import Launch, UserFile, YamlScalar, looks_like_kubernetes, read_kubernetes, read_yaml
-from assay.deployment.yaml_go import go_type
+from assay.deployment.containers.yaml_go import go_type
 from assay.errors import AssayError, InputError
 
 HERE = Path(__file__).parent / "kubernetes"

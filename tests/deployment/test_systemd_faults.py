@@ -6,11 +6,11 @@ from typing import NamedTuple
 import pytest
 
 from assay.deployment import Fault, FaultKind, Launch, UserFile, read_unit
-from assay.deployment.fault_list import FaultList
-from assay.deployment.systemd_environment import Environment
-from assay.deployment.systemd_settings import Where, read_environment_files
-from assay.deployment.systemd_specifiers import parse_unit_name
-from assay.deployment.unit_file import parse_unit_file
+from assay.deployment.systemd.environment import Environment
+from assay.deployment.systemd.fault_list import FaultList
+from assay.deployment.systemd.settings import Where, read_environment_files
+from assay.deployment.systemd.specifiers import parse_unit_name
+from assay.deployment.systemd.unit_file import parse_unit_file
 
 
 class Case(NamedTuple):

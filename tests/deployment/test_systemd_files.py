@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.deployment import UserFile, read_unit, read_user_file
-from assay.deployment.environment_file import parse_environment_file
-from assay.deployment.unit_file import parse_unit_file
+from assay.deployment.systemd.environment_file import parse_environment_file
+from assay.deployment.systemd.unit_file import parse_unit_file
 from assay.errors import InputError
 
 UNITS = Path(__file__).parent / "units"

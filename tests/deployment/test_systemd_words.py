@@ -15,8 +15,8 @@ from assay.deployment import (
     quote_systemd,
     read_unit,
 )
-from assay.deployment.environment_file import parse_environment_file
-from assay.deployment.systemd_words import read_commands
+from assay.deployment.systemd.environment_file import parse_environment_file
+from assay.deployment.systemd.words import read_commands
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
 

@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.deployment import UserFile, read_user_file, yaml_text
-from assay.deployment.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
+from assay.deployment import UserFile, read_user_file
+from assay.deployment.containers import yaml_text
+from assay.deployment.containers.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
 from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:

@@ -1,18 +1,23 @@
 """What is served, where and with which arguments; read from a file, a unit, a command or a compose file."""
 
-from assay.deployment.compose import looks_like_compose, read_compose
+from assay.deployment.containers.compose import looks_like_compose, read_compose
+from assay.deployment.containers.kubernetes import looks_like_kubernetes, read_kubernetes
+from assay.deployment.containers.yaml_text import (
+    YamlEntry,
+    YamlMapping,
+    YamlNode,
+    YamlScalar,
+    YamlSequence,
+    read_yaml,
+)
 from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
 from assay.deployment.engine import EngineReference, parse_engine
-from assay.deployment.environment_file import quote_environment_file
-from assay.deployment.file import load_deployment
 from assay.deployment.files import LIMIT_BYTES, read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
-from assay.deployment.keys import KEYS, Key
-from assay.deployment.kubernetes import looks_like_kubernetes, read_kubernetes
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
-from assay.deployment.shell import (
+from assay.deployment.shell.script import (
     Command,
     command_line,
     parse_command,
@@ -20,12 +25,14 @@ from assay.deployment.shell import (
     read_script,
     split_script,
 )
-from assay.deployment.systemd import read_unit
-from assay.deployment.systemd_words import quote_systemd
+from assay.deployment.systemd.environment_file import quote_environment_file
+from assay.deployment.systemd.unit import read_unit
+from assay.deployment.systemd.words import quote_systemd
 from assay.deployment.target import Target, read_command, read_target
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
-from assay.deployment.unwrap import unwrap
-from assay.deployment.yaml_text import YamlEntry, YamlMapping, YamlNode, YamlScalar, YamlSequence, read_yaml
+from assay.deployment.toml_file.keys import KEYS, Key
+from assay.deployment.toml_file.load import load_deployment
+from assay.deployment.wrappers.unwrap import unwrap
 
 __all__ = [
     "KEYS",

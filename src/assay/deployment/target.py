@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
-from assay.deployment.compose import looks_like_compose, read_compose
+from assay.deployment.containers.compose import looks_like_compose, read_compose
+from assay.deployment.containers.kubernetes import looks_like_kubernetes, read_kubernetes
+from assay.deployment.containers.yaml_text import read_yaml
 from assay.deployment.deployment import Deployment
 from assay.deployment.engine import EngineReference
-from assay.deployment.file import load_deployment
 from assay.deployment.files import read_user_file
-from assay.deployment.kubernetes import looks_like_kubernetes, read_kubernetes
 from assay.deployment.launch import Launch
-from assay.deployment.shell import COMMAND_LINE, parse_command, read_script
-from assay.deployment.systemd import read_unit
+from assay.deployment.shell.script import COMMAND_LINE, parse_command, read_script
+from assay.deployment.systemd.unit import read_unit
 from assay.deployment.text import UserFile, Written
-from assay.deployment.unwrap import unwrap
-from assay.deployment.yaml_text import read_yaml
+from assay.deployment.toml_file.load import load_deployment
+from assay.deployment.wrappers.unwrap import unwrap
 from assay.errors import InputError
 
 if TYPE_CHECKING:

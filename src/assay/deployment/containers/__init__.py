@@ -1,0 +1,1 @@
+"""Reads YAML with places, compose files and Kubernetes manifests."""

@@ -1,0 +1,1 @@
+"""Reads shell text into the commands that it starts, without running anything."""

@@ -1,0 +1,1 @@
+"""Reads deployment files (TOML), and tells every fault of one at once."""
