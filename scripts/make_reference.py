@@ -35,7 +35,7 @@ def deployment_file() -> str:
 
 _DEPLOYMENT_HEAD = """# The deployment file
 
-Source: `src/assay/deployment/keys.py`. A deployment file is TOML and says what is served, by which
+Source: `src/assay/deployment/toml_file/keys.py`. A deployment file is TOML and says what is served, by which
 engine, on which machine and started how. `assay lint FILE.toml` reads it. `examples/deployments/` has
 complete ones.
 
