@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 FILES = {
+    "sglang/__init__.py": b"",
     "sglang/version.py": b'__version__ = "0.5.10"\n',
     "sglang/launch_server.py": b"",
     "sglang/srt/server_args.py": b"class ServerArgs: ...\n",
@@ -45,7 +46,8 @@ def test_the_package_is_copied_out_and_no_container_stays(image: str, tmp_path: 
     tree = open_tree(parse_engine(f"image:{image}"), engine=None, cache=tmp_path)
     assert tree.version == "0.5.10"
     assert {str(path.relative_to(tree.root)) for path in tree.folder.rglob("*.py")} == set(FILES)
-    left = subprocess.run(["docker", "ps", "-aq", "--filter", f"ancestor={image}"], capture_output=True)
+    command = ["docker", "ps", "-aq", "--filter", f"ancestor={image}"]
+    left = subprocess.run(command, check=True, capture_output=True)
     assert left.stdout == b""
 
 
