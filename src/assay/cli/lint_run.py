@@ -18,7 +18,7 @@ from assay.diagnostics.edits import apply
 from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:
-    from assay.cli.lint import Format, LintOptions
+    from assay.cli.lint_options import Format, LintOptions
     from assay.deployment import Edit, UserFile
 
 COMMAND_LINE = "<command line>"
