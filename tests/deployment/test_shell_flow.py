@@ -114,7 +114,7 @@ def _numbered(script: str) -> str:
     return head + "".join(f"{number} {part}" for number, part in enumerate(rest))
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(_SCRIPT, st.sampled_from([{}, {"A": "env"}, {"B": "a b", "D": ""}]))
 def test_no_run_contradicts_what_we_claim(script: str, environment: dict[str, str]) -> None:
     script = _numbered("PATH=/usr/bin:/bin FUNCNEST=20\n" + script)

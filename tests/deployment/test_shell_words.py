@@ -61,6 +61,7 @@ KNOWN = [
     "cmd $'a\\n\\t\\x41\\101\\u00e9\\'\\\"q\\z' $'' $\"x y\"",
     "cmd a#b #c\ncmd d # e",
     "cmd --x=\"a b\"c'd e'",
+    "cmd x{},} ''{},} {},} x{a},b} {a},b} {a{b,c} a{,}b} {a,b{c,d} {{a,b} {a,b}}",
     "cmd {a,b} x{1,2}y {a,b}{c,d} {a,{b,c}} {a} {} {,} a{,b} {a,b {a,{b,c} \"{a,b}\" {a,'b c'}",
     'cmd {"a": 1, "b": [1}',
     'cmd {"a":1,"b":2} \'{"a": 1}\' "{\\"a\\": 1}"',

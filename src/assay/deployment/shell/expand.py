@@ -12,6 +12,8 @@ from assay.deployment.shell.syntax import Literal, Opaque, Parameter, Piece, Wor
 from assay.deployment.shell.values import Part, Run, Unit, Var, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assay.deployment.shell.syntax import Block
     from assay.deployment.text import Written
 
@@ -20,7 +22,6 @@ BRACE_LIMIT = 256
 TRIM_LIMIT = 4096
 """Characters of a value whose beginning or end is taken off."""
 
-_SEQUENCE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(\.\.-?\d+)?")
 _TILDE = re.compile(r"\A~|\A[A-Za-z_][A-Za-z0-9_]*=(?:[^'\"]*:)?~")
 _TILDE_IN_VALUE = re.compile(r"(?:^|:)~")
 _SPLIT = re.compile(r"[ \t\n]+|[^ \t\n]+")
@@ -102,7 +103,7 @@ class Expander:
         while waiting and len(done) + len(waiting) <= BRACE_LIMIT:
             current = waiting.pop()
             self._shell.spend(len(current), "this word")
-            alternatives = _first_braces(current)
+            alternatives = _first_braces(current, self._shell.spend)
             if alternatives is None:
                 done.append([_renamed(piece, current[at + 1 : at + 2]) for at, piece in enumerate(current)])
             else:
@@ -394,40 +395,39 @@ def _is(piece: Piece, text: str) -> bool:
     return isinstance(piece, Literal) and not piece.quoted and piece.text == text
 
 
-def _first_braces(pieces: list[Piece]) -> list[list[Piece]] | None:
-    """The first pair of braces with a comma inside, expanded; None if there is none."""
-    ends = _matching(pieces)
-    for start, end in sorted(ends.items()):
-        commas = _top_commas(pieces, start, end, ends)
-        before, after = pieces[:start], pieces[end + 1 :]
-        if commas:
-            bounds = [start, *commas, end]
-            return [[*before, *pieces[low + 1 : high], *after] for low, high in pairwise(bounds)]
-        inside = pieces[start + 1]
-        if end == start + 2 and isinstance(inside, Literal) and _SEQUENCE.fullmatch(inside.text):
-            return [[*before, Opaque(pieces[start].start, pieces[end].end, quoted=True), *after]]
+def _first_braces(pieces: list[Piece], spend: Callable[[int, str], None]) -> list[list[Piece]] | None:
+    """The first pair of braces that expands, expanded; None if there is none."""
+    for start, piece in enumerate(pieces):
+        if not _is(piece, "{") or (start == 0 and _is(pieces[-1 if len(pieces) == 1 else 1], "}")):
+            continue
+        spend(len(pieces), "this word")
+        marks = _marks(pieces, start)
+        if marks is None:
+            continue
+        before, after = pieces[:start], pieces[marks[-1] + 1 :]
+        if len(marks) > 2:
+            return [[*before, *pieces[low + 1 : high], *after] for low, high in pairwise(marks)]
+        return [[*before, Opaque(piece.start, pieces[marks[-1]].end, quoted=True), *after]]
     return None
 
 
-def _matching(pieces: list[Piece]) -> dict[int, int]:
-    """The closing brace of each opening one."""
-    opened: list[int] = []
-    ends: dict[int, int] = {}
-    for at, piece in enumerate(pieces):
+def _marks(pieces: list[Piece], start: int) -> list[int] | None:
+    """Offsets of the brace at `start`, of its commas and of the brace that closes it.
+
+    As bash has it, a closing brace counts only after a comma or two dots; with dots alone there are two.
+    """
+    marks = [start]
+    level, dots = 0, False
+    for at in range(start + 1, len(pieces)):
+        piece = pieces[at]
         if _is(piece, "{"):
-            opened.append(at)
-        elif _is(piece, "}") and opened:
-            ends[opened.pop()] = at
-    return ends
-
-
-def _top_commas(pieces: list[Piece], start: int, end: int, ends: dict[int, int]) -> list[int]:
-    commas: list[int] = []
-    at = start + 1
-    while at < end:
-        if at in ends:
-            at = ends[at]
-        elif _is(pieces[at], ","):
-            commas.append(at)
-        at += 1
-    return commas
+            level += 1
+        elif _is(piece, "}"):
+            if not level and (dots or len(marks) > 1):
+                return [*marks, at]
+            level = max(level - 1, 0)
+        elif _is(piece, ",") and not level:
+            marks.append(at)
+        elif not level and isinstance(piece, Literal) and not piece.quoted and ".." in piece.text:
+            dots = True
+    return None

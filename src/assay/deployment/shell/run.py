@@ -107,10 +107,21 @@ class Runner:
         """All commands, in the order in which they are written."""
         self._block(parse(self.state.source))
         self.state.positional = None
-        for defined in list(self._functions.values()):
-            for function, source in defined.bodies if not defined.called else ():
+        followed: set[int] = set()
+        while waiting := self._uncalled(followed):
+            for function, source in waiting:
+                followed.add(id(function))
                 self.state.apart(partial(self._body, function, source))
         return sorted(self._found, key=lambda found: found.order)
+
+    def _uncalled(self, followed: set[int]) -> list[tuple[Function, Written]]:
+        """Bodies of functions that nothing calls, and that were not followed yet."""
+        return [
+            (function, source)
+            for defined in self._functions.values()
+            for function, source in defined.bodies
+            if not defined.called and id(function) not in followed
+        ]
 
     # Statements
 

@@ -23,6 +23,8 @@ from assay.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+SCRIPT_LIMIT_BYTES = 256 << 10
+"""Scripts that start servers are a few KiB; hostile ones of this size still end within seconds."""
 COMMAND_LINE = "<command line>"
 """Name of the file that words given as arguments are placed in."""
 
@@ -77,7 +79,7 @@ def read_script(path: Path) -> tuple[Launch, ...]:
     Raises:
         InputError: the file cannot be read, or as in `split_script`.
     """
-    file = read_user_file(path)
+    file = read_user_file(path, limit_bytes=SCRIPT_LIMIT_BYTES)
     kind: LaunchKind = "sbatch" if _SBATCH.search(file.text) else "shell"
     return tuple(
         _launch(command, kind, Path(path).name, file) for command in split_script(Written.whole(file))
