@@ -90,6 +90,10 @@ class Expander:
             for piece in _tilde(pieces, _TILDE):
                 self._piece(piece, fields, unit)
             fields.cut()
+            if fields.done == [[]] and _may_vanish(pieces):
+                self._piece(Opaque(pieces[0].start, pieces[-1].end, quoted=False), fields, unit)
+                fields.cut()
+                del fields.done[0]
             done += fields.done
         self._shell.spend(sum(len(part.run.text) + 1 for field in done for part in field) + 1, "this word")
         return done
@@ -274,6 +278,12 @@ class Expander:
 
     def _made(self, text: str, piece: Parameter) -> Run:
         return Run(text, self._shell.source, piece.start, piece.end, Unit(piece.start, piece.end, -1))
+
+
+def _may_vanish(pieces: list[Piece]) -> bool:
+    """An empty word with an empty `"…${X[@]}…"` in it: bash drops it if all of it stands in the same quotes."""
+    every = [piece for piece in pieces if isinstance(piece, Parameter) and piece.quoted]
+    return len(pieces) > 1 and any("@" in (piece.index, piece.name) for piece in every)
 
 
 def _unit(word: WordNode, pieces: list[Piece]) -> Unit:
