@@ -11,6 +11,11 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import settings
+
+settings.register_profile("fixed", derandomize=True)  # the same examples in every run
+settings.register_profile("search", max_examples=3000)  # new ones: ASSAY_HYPOTHESIS=search
+settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS", "fixed"))
 
 EngineTree = Callable[[str], Path]
 
