@@ -281,7 +281,8 @@ class Expander:
 
 
 def _may_vanish(pieces: list[Piece]) -> bool:
-    """An empty word with an empty `"…${X[@]}…"` in it: bash drops it if all of it stands in the same quotes."""
+    """An empty word with an empty `"…${X[@]}…"` in it: bash drops it if all of it stands in the same quotes
+    and keeps it otherwise; which, is not looked at."""
     every = [piece for piece in pieces if isinstance(piece, Parameter) and piece.quoted]
     return len(pieces) > 1 and any("@" in (piece.index, piece.name) for piece in every)
 
