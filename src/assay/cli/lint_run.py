@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from assay import __version__, reports
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, mask, without, write_edits
-from assay.diagnostics.edits import apply
+from assay.diagnostics import BY_CODE, Choice, LintResult, lint, mask, preview_edits, without, write_edits
 from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:
     from assay.cli.lint_options import Format, LintOptions
-    from assay.deployment import Edit, UserFile
 
 COMMAND_LINE = "<command line>"
 _ROUNDS = 5
@@ -85,19 +83,11 @@ def _lint_target(
             break
         files = list({file.path: file for result in found for file in result.files}.values())
         secrets = frozenset().union(*(result.secrets for result in found))
-        diffs = write_edits(files, edits) if options.fix else _differences(files, edits)
+        diffs = (write_edits if options.fix else preview_edits)(files, edits)
         outcome.diffs += [mask(text, secrets) for text in diffs]
         if options.diff:
             break
     outcome.results += found
-
-
-def _differences(files: Sequence[UserFile], edits: Sequence[Edit]) -> list[str]:
-    return [
-        difference(file, new)
-        for file in files
-        if (new := apply(file.text, [edit for edit in edits if edit.file == file.path])) != file.text
-    ]
 
 
 def _found(
