@@ -11,8 +11,13 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import settings
 
 EngineTree = Callable[[str], Path]
+
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("random")
+settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS") or "fixed")
 
 
 @pytest.fixture(scope="session")
