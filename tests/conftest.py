@@ -13,11 +13,11 @@ import platformdirs
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True)  # the same examples in every run
-settings.register_profile("search", max_examples=3000)  # new ones: ASSAY_HYPOTHESIS=search
-settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS", "fixed"))
-
 EngineTree = Callable[[str], Path]
+
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("random")
+settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS") or "fixed")
 
 
 @pytest.fixture(scope="session")

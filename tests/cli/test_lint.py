@@ -112,6 +112,21 @@ def test_a_file_that_starts_nothing(
     assert main(["lint", str(path), *engine]) == 2
     assert "starts no engine that assay knows" in capsys.readouterr().err
     assert main(["lint", str(path), *engine, "--skip-others"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == f"assay: {path} starts no engine that assay knows; skipped\n"
+    assert captured.out == ""
+
+
+def test_files_that_start_nothing_are_told_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"{letter}.yaml" for letter in "abcde"]
+    for name in names:
+        Path(name).write_text("key: value\n")
+    assert main(["lint", "--skip-others", *names]) == 0
+    said = "assay: a.yaml, b.yaml, c.yaml and 2 more start no engine that assay knows; skipped\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(
@@ -122,6 +137,9 @@ def test_a_file_that_starts_nothing(
         (["lint", "x", "--ignore", "ASY999"], "--ignore names no rule: ASY999"),
         (["lint", "x", "--enigne", "y"], "--enigne"),
         (["lint", "--rule", "ASY999"], "no rule 'ASY999'"),
+        (["lint", "--rule", "ASY999"], "\n  ASY111 option-nobody-reads\n"),
+        (["lint", "--rule"], "see `assay lint --help`"),
+        (["lnt"], "see `assay --help`"),
         (["lnt"], "lnt"),
     ],
 )

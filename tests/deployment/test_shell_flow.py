@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from assay.deployment import Command, UserFile, Written, split_script
+from assay.errors import InputError
 
 _PROBE = """cmd() { printf '%s\\0' "$#" "$@"; }\n"""
 
@@ -120,7 +121,10 @@ def test_no_run_contradicts_what_we_claim(script: str, environment: dict[str, st
     script = _numbered("PATH=/usr/bin:/bin FUNCNEST=20\n" + script)
     if environment and ":=" in script:
         return  # a default is taken as written, whatever the environment may hold
-    sites = _sites(script)
+    try:
+        sites = _sites(script)
+    except InputError:  # functions that call each other in loops can exceed what assay follows: no claim
+        assume(False)
     for arguments in _executed(script, environment):
         site = sites[arguments[0]]
         assert any(_allows(command, arguments) for command in site), (script, arguments)

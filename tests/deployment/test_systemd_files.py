@@ -153,10 +153,10 @@ BIG = 200_000
 )
 def test_the_time_stays_in_proportion_to_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "llm.service").write_text("[Service]\n" + text)
-    started = time.monotonic()
+    started = time.process_time()
     with contextlib.suppress(InputError):
         read_unit(tmp_path / "llm.service")
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_a_unit_that_starts_nothing(tmp_path: Path) -> None:

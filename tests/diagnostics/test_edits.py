@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.deployment import Edit, Syntax, UserFile, Word, read_user_file
-from assay.diagnostics.edits import apply, difference, flag_replacement, removal, write_edits
+from assay.diagnostics.edits import apply, difference, flag_replacement, preview_edits, removal, write_edits
 from assay.errors import InputError
 
 
@@ -94,3 +94,13 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
 def test_the_difference_reads_as_a_patch() -> None:
     text = difference(UserFile(path="f", text="a\nb"), "a\nc")
     assert text == "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
+
+
+def test_a_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("one\ntwo\n")
+    files, edits = [read_user_file(path)], [Edit(file=str(path), start=0, end=3, text="1")]
+    shown = preview_edits(files, edits)
+    assert path.read_text() == "one\ntwo\n"
+    assert shown == write_edits(files, edits)
+    assert path.read_text() == "1\ntwo\n"

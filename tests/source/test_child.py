@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from assay.engines import ENGINES
 from assay.errors import SourceError, UnknownIdiom
 from assay.source import Limits, run_limited
+from assay.source.child.read_request import ReadRequest
 
 AT = "while it read pkg/second file.py"
 
@@ -25,6 +28,14 @@ def test_progress_is_told() -> None:
     told: list[tuple[str, int, int | None]] = []
     run_limited("check", b"echo", progress=lambda *args: told.append(args))
     assert told == [("read", 1, 2), ("read", 2, 2)]
+
+
+def test_an_end_while_real_source_is_read_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "sglang").mkdir()
+    (tmp_path / "sglang" / "launch_server.py").write_text("x = [" + "0,\n" * 1_500_000 + "]")
+    request = msgspec.msgpack.encode(ReadRequest(root=str(tmp_path), engine=ENGINES["sglang"]))
+    with pytest.raises(SourceError, match=r"while it read sglang/launch_server\.py"):
+        run_limited("declarations", request, limits=Limits(cpu_s=1))
 
 
 def test_nested_brackets_are_survived() -> None:

@@ -18,6 +18,7 @@ import yaml
 from assay.engines import ENGINES
 from assay.errors import UnknownIdiom
 from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse
+from assay.source.child.job import no_note
 from assay.source.declaring.reader import read_declarations
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -58,7 +59,7 @@ class Word:
 @cache
 def declared(root: Path) -> Declarations:
     """The declarations of a release, read once."""
-    return read_declarations(root, ENGINES["sglang"], lambda _line: None)
+    return read_declarations(root, ENGINES["sglang"], no_note)
 
 
 def golden(name: str, version: str) -> Any:

@@ -12,6 +12,7 @@ import pytest
 from assay.engines import ENGINES
 from assay.errors import EngineNotFound, UnknownIdiom
 from assay.source import Declarations, Option
+from assay.source.child.job import no_note
 from assay.source.child.read_request import ReadRequest
 from assay.source.declaring.reader import read_declarations, read_declarations_job
 
@@ -130,7 +131,7 @@ def tree_of(write_tree: WriteTree, body: str, **more: str) -> Path:
 
 def read(root: Path) -> Declarations:
     """The declarations of a tree."""
-    return read_declarations(root, SGLANG, lambda _line: None)
+    return read_declarations(root, SGLANG, no_note)
 
 
 def option_of(root: Path, flag: str) -> Option:
@@ -366,11 +367,11 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
 
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     root = tree_of(write_tree, "pass")
-    notes: list[str] = []
+    noted: list[str] = []
     request = msgspec.msgpack.encode(ReadRequest(root=str(root), engine=SGLANG))
-    answer = read_declarations_job(request, notes.append)
+    answer = read_declarations_job(request, lambda file, _total=None: noted.append(file))
     assert msgspec.msgpack.decode(answer, type=Declarations) == read(root)
-    assert len(notes) == 2
+    assert "sglang/args.py" in noted
 
 
 def test_mentions(write_tree: WriteTree) -> None:
@@ -455,3 +456,15 @@ def test_environment_table(write_tree: WriteTree) -> None:
         ("SGLANG_E", "--tp=2"),
         ("SGLANG_F", ""),
     ]
+
+
+def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
+    """Whatever ends the child then, the error names the file that it was at."""
+    told: list[tuple[str, int | None]] = []
+    root = tree_of(write_tree, "pass")
+    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
+    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
+    declaring = [each for each in told if each[1] is None]
+    assert ("sglang/args.py", None) in declaring
+    assert set(declaring) <= set(files)
+    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)

@@ -35,7 +35,8 @@ def lint(*targets: str, options: LintOptions | None = None) -> int:
     for text in outcome.diffs:
         print(text, end="", file=sys.stdout if chosen == "text" else sys.stderr)
     style = Style(width=output_width(), color=output_colored(options.color))
-    print(lint_run.rendered(outcome.results, chosen, style))
+    if text := lint_run.rendered(outcome.results, chosen, style):
+        print(text)
     codes = [print_error(error) for error in outcome.errors]
     return max([int(any(result.to_act_on for result in outcome.results)), *codes])
 

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 Format = Literal["text", "json", "sarif", "github"]
-Switch = Annotated[bool, Parameter(negative=())]
+Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
+Codes = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
 
 
 @Parameter(name="*")
@@ -50,7 +51,7 @@ class LintOptions:
     diff: Switch = False
     format: Format = "text"
     json: Switch = False
-    ignore: tuple[str, ...] = ()
+    ignore: Codes = ()
     skip_others: Switch = False
     color: Literal["auto", "always", "never"] = "auto"
     cache: Path | None = None

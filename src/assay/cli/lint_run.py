@@ -6,34 +6,47 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, mask, without, write_edits
-from assay.diagnostics.edits import apply
+from assay.diagnostics import BY_CODE, Choice, LintResult, lint, mask, preview_edits, without, write_edits
 from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:
     from assay.cli.lint_options import Format, LintOptions
-    from assay.deployment import Edit, UserFile
 
 COMMAND_LINE = "<command line>"
 _ROUNDS = 5
 """A fix can uncover another finding; after so many rounds what is left is only shown."""
+
+_RULE_HINT = "`assay lint --rule CODE` explains one of them"
+_NOTHING = "no engine that assay knows"
+_NAMED = 3
+"""Of the files that start nothing so many are named, the others counted: a hook can hand over hundreds."""
 
 
 @dataclass
 class Outcome:
     """What a run of lint has to say."""
 
-    results: list[LintResult]
-    notes: list[str]
-    diffs: list[str]
-    errors: list[AssayError]
+    results: list[LintResult] = field(default_factory=list)
+    diffs: list[str] = field(default_factory=list)
+    errors: list[AssayError] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Targets that start no engine that assay knows."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said beside the results: one line, however many files a hook hands over."""
+        if not self.skipped:
+            return []
+        names, more = ", ".join(self.skipped[:_NAMED]), len(self.skipped) - _NAMED
+        verb = "starts" if len(self.skipped) == 1 else "start"
+        return [f"assay: {names}{f' and {more} more' if more > 0 else ''} {verb} {_NOTHING}; skipped"]
 
 
 def run(targets: Sequence[str], options: LintOptions) -> Outcome:
@@ -45,8 +58,8 @@ def run(targets: Sequence[str], options: LintOptions) -> Outcome:
     ignored = frozenset(code.strip().upper() for item in options.ignore for code in item.split(","))
     unknown = sorted(ignored - set(BY_CODE))
     if unknown:
-        raise InputError(f"--ignore names no rule: {', '.join(unknown)}", hint=f"rules: {', '.join(BY_CODE)}")
-    outcome = Outcome([], [], [], [])
+        raise InputError(f"--ignore names no rule: {', '.join(unknown)}", hint=_RULE_HINT, details=_rules())
+    outcome = Outcome()
     every = [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]
     with Reporter(sys.stderr) as progress:
         cache = options.cache or default_cache()
@@ -85,19 +98,11 @@ def _lint_target(
             break
         files = list({file.path: file for result in found for file in result.files}.values())
         secrets = frozenset().union(*(result.secrets for result in found))
-        diffs = write_edits(files, edits) if options.fix else _differences(files, edits)
+        diffs = (write_edits if options.fix else preview_edits)(files, edits)
         outcome.diffs += [mask(text, secrets) for text in diffs]
         if options.diff:
             break
     outcome.results += found
-
-
-def _differences(files: Sequence[UserFile], edits: Sequence[Edit]) -> list[str]:
-    return [
-        difference(file, new)
-        for file in files
-        if (new := apply(file.text, [edit for edit in edits if edit.file == file.path])) != file.text
-    ]
 
 
 def _found(
@@ -117,10 +122,12 @@ def _found(
 
 
 def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> None:
-    message = f"{target} starts no engine that assay knows"
     if not options.skip_others:
-        raise InputError(message, hint="lint looks for `python -m sglang.launch_server` or `sglang serve`")
-    outcome.notes.append(f"assay: {message}; skipped")
+        raise InputError(
+            f"{target} starts {_NOTHING}",
+            hint="lint looks for `python -m sglang.launch_server` or `sglang serve`",
+        )
+    outcome.skipped.append(target)
 
 
 def rendered(results: Sequence[LintResult], chosen: Format, style: reports.Style) -> str:
@@ -138,7 +145,7 @@ def explained(code: str, width: int) -> str:
     """The page of one rule, for a terminal."""
     rule = BY_CODE.get(code.strip().upper())
     if rule is None:
-        raise InputError(f"no rule {code!r}", hint=f"rules: {', '.join(BY_CODE)}")
+        raise InputError(f"no rule {code!r}", hint=_RULE_HINT, details=_rules())
     parts = [
         ("", rule.finds),
         ("Why it matters", rule.matters),
@@ -151,6 +158,10 @@ def explained(code: str, width: int) -> str:
         if text:
             lines += ["", *textwrap.wrap(f"{title}: {text}" if title else text, width)]
     return "\n".join(lines)
+
+
+def _rules() -> tuple[str, ...]:
+    return tuple(f"{rule.code} {rule.name}" for rule in BY_CODE.values())
 
 
 def default_cache() -> Path:

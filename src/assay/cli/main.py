@@ -37,7 +37,8 @@ def main(argv: list[str] | None = None) -> int:
         code = app(argv, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except cyclopts.CycloptsError as error:
-        return print_failure(str(error), hint="see `assay --help`", code=2)
+        verb = " ".join([app.name[0], *(error.command_chain or ())])
+        return print_failure(str(error), hint=f"see `{verb} --help`", code=2)
     except AssayError as error:
         return print_error(error)
     except KeyboardInterrupt:

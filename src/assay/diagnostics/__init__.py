@@ -1,7 +1,7 @@
 """What is wrong with the command line of a deployment, with the place in the user's file; pure."""
 
 from assay.diagnostics.diagnostic import Diagnostic, Evidence, Fix, Severity
-from assay.diagnostics.edits import difference, write_edits
+from assay.diagnostics.edits import preview_edits, write_edits
 from assay.diagnostics.lint import Choice, lint, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
@@ -19,10 +19,10 @@ __all__ = [
     "LintResult",
     "Rule",
     "Severity",
-    "difference",
     "is_secret_name",
     "lint",
     "mask",
+    "preview_edits",
     "secret_spans",
     "without",
     "write_edits",

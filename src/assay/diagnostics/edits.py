@@ -13,7 +13,7 @@ from assay.deployment import Edit, UserFile, Word, read_user_file
 from assay.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _CONTINUED = re.compile(r"[ \t]*\\[ \t]*\r?\n")
 _BLANKS = re.compile(r"[ \t]*")
@@ -101,13 +101,23 @@ def write_edits(files: Sequence[UserFile], edits: Sequence[Edit]) -> tuple[str, 
         InputError: a file changed since it was read, or cannot be written.
     """
     diffs = []
-    for file in files:
-        mine = [edit for edit in edits if edit.file == file.path]
-        new = apply(file.text, mine)
-        if new != file.text:
-            diffs.append(difference(file, new))
-            _replace(Path(file.path), file, new)
+    for file, new in _changed(files, edits):
+        diffs.append(difference(file, new))
+        _replace(Path(file.path), file, new)
     return tuple(diffs)
+
+
+def preview_edits(files: Sequence[UserFile], edits: Sequence[Edit]) -> tuple[str, ...]:
+    """The unified diffs that `write_edits` would return; nothing is written."""
+    return tuple(difference(file, new) for file, new in _changed(files, edits))
+
+
+def _changed(files: Sequence[UserFile], edits: Sequence[Edit]) -> Iterator[tuple[UserFile, str]]:
+    """Each file whose text the edits change, and its new text."""
+    for file in files:
+        new = apply(file.text, [edit for edit in edits if edit.file == file.path])
+        if new != file.text:
+            yield file, new
 
 
 def difference(file: UserFile, new: str) -> str:

@@ -29,6 +29,10 @@ class Note(Protocol):
         """`total` is how many files there will be, where that is known."""
 
 
+def no_note(file: str, total: int | None = None) -> None:
+    """Tells nobody."""
+
+
 class Job(Protocol):
     """What the child can be asked to do."""
 
@@ -86,13 +90,15 @@ def _limit(memory: int, cpu: int) -> None:
 
 
 class _Notes:
-    """Writes each note at once: the last one is what is known after a crash."""
+    """Writes each note at once: the last one is what is known after a crash. A new total counts anew."""
 
     def __init__(self) -> None:
         self._count = 0
+        self._total: int | None = None
 
     def __call__(self, file: str, total: int | None = None) -> None:
-        self._count += 1
+        self._count = self._count + 1 if total == self._total else 1
+        self._total = total
         shown = file.encode("utf-8", "surrogateescape").replace(b"\n", b"?")
         os.write(2, b"file %d of %d " % (self._count, total or 0) + shown[:2000] + b"\n")
 

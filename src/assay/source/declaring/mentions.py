@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.source.child.job import Note
 from assay.source.declarations import Declarations, Gap, Option, Site
 from assay.source.declaring.module import MAX_LINE_TEXT, clean
 
@@ -39,13 +40,18 @@ class _Search:
 
 
 def add_mentions(
-    declarations: Declarations, root: Path, package: str, prefixes: tuple[str, ...]
+    declarations: Declarations, root: Path, package: str, prefixes: tuple[str, ...], note: Note
 ) -> Declarations:
-    """The declarations with `mentions` and `environment_words` filled from all files of the package."""
+    """The declarations with `mentions` and `environment_words` filled from all files of the package.
+
+    `note` is told of each file before it is read.
+    """
     searches = [_search(declarations, option) for option in declarations.options]
     scan = _Scan(searches, tuple(prefix.encode() for prefix in prefixes))
-    for path in _files(root / package):
+    paths = list(_files(root / package))
+    for path in paths:
         file = path.relative_to(root).as_posix()
+        note(file, len(paths))
         size = path.stat().st_size
         if size > MAX_BYTES:
             site = Site(file=file, line=1)

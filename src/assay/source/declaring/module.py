@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+from assay.source.child.job import Note, no_note
 from assay.source.declarations import Gap, Site
 from assay.source.declaring.bindings import Binding, collect_bindings
 
@@ -99,8 +100,10 @@ Found = Defined | Variable | Whole | External
 class Tree:
     """The modules of one source tree, parsed when first asked for."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, note: Note = no_note) -> None:
+        """`note` is told of each file before it is parsed."""
         self.root = root
+        self._note = note
         self.gaps: list[Gap] = []
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Found | None] = {}
@@ -197,6 +200,7 @@ class Tree:
             return None
         path, is_package = found
         file = path.relative_to(self.root).as_posix()
+        self._note(file)
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         parsed = parse(data)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from assay.engines import Engine
 from assay.errors import EngineNotFound, UnknownIdiom
+from assay.source.child.job import Note
 from assay.source.child.read_request import ReadRequest
 from assay.source.declarations import Declarations
 from assay.source.declaring import sglang_argparse
@@ -16,13 +16,13 @@ from assay.source.declaring.mentions import add_mentions
 from assay.source.declaring.module import Tree
 
 
-def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -> Declarations:
+def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
     """All that the engine's source below `root` declares to its users.
 
     Args:
         root: the folder that holds the engine's package, such as an unpacked wheel.
         engine: which engine it is.
-        note: called with a line for each step, for progress.
+        note: told of each file before it is read, first those that declare, then all.
 
     Raises:
         EngineNotFound: the folder does not hold the engine's package.
@@ -32,16 +32,14 @@ def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -
         raise EngineNotFound(
             f"{root} holds no package {engine.package!r}", hint="give the folder that holds the package"
         )
-    note(f"reading the options that {engine.name} declares")
     try:
-        declarations = sglang_argparse.read(Tree(root), engine)
+        declarations = sglang_argparse.read(Tree(root, note), engine)
     except RecursionError as error:
         raise UnknownIdiom(f"{root}: the source is nested too deeply to be read") from error
-    note(f"looking for the words of {len(declarations.options)} options in all files")
-    return add_mentions(declarations, root, engine.package, engine.environment_prefixes)
+    return add_mentions(declarations, root, engine.package, engine.environment_prefixes, note)
 
 
-def read_declarations_job(request: bytes, note: Callable[[str], None]) -> bytes:
+def read_declarations_job(request: bytes, note: Note) -> bytes:
     """The same from and to MessagePack: a `ReadRequest` in, `Declarations` out."""
     asked = msgspec.msgpack.decode(request, type=ReadRequest)
     declarations = read_declarations(Path(asked.root), asked.engine, note)

@@ -76,7 +76,8 @@ def find_installed(value: str, engines: Sequence[Engine]) -> Place:
     names = " or ".join(engine.package for engine in engines)
     raise EngineNotFound(
         f"{names} is not installed in {value or 'the environment of ' + sys.executable}",
-        hint="name the environment that serves: installed:/opt/venv",
+        hint="name what serves: --engine installed:/opt/venv, or a release: --engine "
+        f"{engines[0].distributions[0]}==VERSION",
         details=tuple(f"looked in {each}" for each in looked),
     )
 
