@@ -5,7 +5,7 @@ from assay.diagnostics.edits import difference, write_edits
 from assay.diagnostics.lint import Choice, lint, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
-from assay.diagnostics.secrets import MASK, is_secret_name, mask, secret_spans
+from assay.diagnostics.secrets import MASK, is_secret_name, mask, masked, may_be_secret_name, secret_spans
 
 __all__ = [
     "BY_CODE",
@@ -23,6 +23,8 @@ __all__ = [
     "is_secret_name",
     "lint",
     "mask",
+    "masked",
+    "may_be_secret_name",
     "secret_spans",
     "without",
     "write_edits",
