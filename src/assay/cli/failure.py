@@ -16,9 +16,12 @@ def print_error(error: AssayError) -> int:
 
 def print_failure(message: str, *, hint: str, details: tuple[str, ...] = (), code: int) -> int:
     """Print a failure that has no error of ours, such as a misspelt option."""
-    print(f"assay: error: {message}", file=sys.stderr)
+    from assay.diagnostics import mask
+    from assay.reports import harmless
+
+    print(harmless(f"assay: error: {mask(message)}"), file=sys.stderr)
     for line in details:
-        print(f"  {line}", file=sys.stderr)
+        print(harmless(f"  {mask(line)}"), file=sys.stderr)
     if hint:
-        print(f"  hint: {hint}", file=sys.stderr)
+        print(harmless(f"  hint: {mask(hint)}"), file=sys.stderr)
     return code

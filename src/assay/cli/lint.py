@@ -21,8 +21,8 @@ def lint(*targets: str, options: LintOptions | None = None) -> int:
     targets
         Systemd units, shell or sbatch scripts, compose files, Kubernetes manifests, deployment files.
     """
-    from assay.cli import lint_run  # loaded only when lint runs: `--help` stays fast
-    from assay.reports import Style
+    from assay import reports  # loaded only when lint runs: `--help` stays fast
+    from assay.cli import lint_run
 
     options = options or LintOptions()
     if options.rule is not None:
@@ -31,10 +31,10 @@ def lint(*targets: str, options: LintOptions | None = None) -> int:
     outcome = lint_run.run(targets, options)
     chosen: Format = "json" if options.json else options.format
     for line in outcome.notes:
-        print(line, file=sys.stderr)
+        print(reports.harmless(line), file=sys.stderr)
     for text in outcome.diffs:
-        print(text, end="", file=sys.stdout if chosen == "text" else sys.stderr)
-    style = Style(width=output_width(), color=output_colored(options.color))
+        print(reports.harmless_lines(text), end="", file=sys.stdout if chosen == "text" else sys.stderr)
+    style = reports.Style(width=output_width(), color=output_colored(options.color))
     if text := lint_run.rendered(outcome.results, chosen, style):
         print(text)
     codes = [print_error(error) for error in outcome.errors]

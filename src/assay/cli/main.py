@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shlex
 import sys
@@ -32,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
 
     Words behind a lone `--` are a command line to look at, not options of ours.
     """
+    _open_streams()
     argv = _command_quoted(sys.argv[1:] if argv is None else argv)
     try:
         code = app(argv, exit_on_error=False, print_error=False)
@@ -45,9 +48,28 @@ def main(argv: list[str] | None = None) -> int:
         print("\ninterrupted; nothing half-made is left", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:  # every other door turns its own into an error of ours: this is the output
+        _drop_output()
+        where = f"{error.filename}: " if error.filename else ""
+        return print_failure(f"{where}{error.strerror}", hint="", code=AssayError.exit_code)
     return code if isinstance(code, int) else 0
+
+
+def _open_streams() -> None:
+    """Closed ones become /dev/null, before a file of ours gets their number; no locale stops a message."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for good
+        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """What is left unwritten goes nowhere, or Python would complain once more at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command_quoted(argv: list[str]) -> list[str]:

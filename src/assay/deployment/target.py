@@ -26,7 +26,7 @@ from assay.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SECTION = re.compile(r"^\s*\[(?:Unit|Service)\]\s*$", re.MULTILINE)
+_SECTION = re.compile(r"^[ \t]*+\[(?:Unit|Service)\][ \t\r]*+$", re.MULTILINE)
 _DROP_INS = re.compile(r"(?P<unit>.+\.service)\.d")
 
 

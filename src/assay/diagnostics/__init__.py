@@ -5,7 +5,7 @@ from assay.diagnostics.edits import preview_edits, write_edits
 from assay.diagnostics.lint import Choice, lint, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
-from assay.diagnostics.secrets import MASK, is_secret_name, mask, secret_spans
+from assay.diagnostics.secrets import MASK, is_secret_name, mask, masked, may_be_secret_name, secret_spans
 
 __all__ = [
     "BY_CODE",
@@ -22,6 +22,8 @@ __all__ = [
     "is_secret_name",
     "lint",
     "mask",
+    "masked",
+    "may_be_secret_name",
     "preview_edits",
     "secret_spans",
     "without",

@@ -49,9 +49,21 @@ def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
     if rest.strip(" \t\r"):
         blanks = _BLANKS.match(text, end)
         return start, blanks.end() if blanks else end
-    before = text[:line]
-    continued = re.search(r"[ \t]*\\\r?\n\Z", before)
-    return (continued.start(), end) if continued else None
+    at = _before_continuation(text, line)
+    return None if at is None else (at, end)
+
+
+def _before_continuation(text: str, line: int) -> int | None:
+    """Where the blanks and backslash begin that continue into the line at `line`; None if it is no more."""
+    at = line - 1
+    if at > 0 and text[at - 1] == "\r":
+        at -= 1
+    if at < 1 or text[at - 1] != "\\":
+        return None
+    at -= 1
+    while at > 0 and text[at - 1] in " \t":
+        at -= 1
+    return at
 
 
 def _list_items(words: Sequence[Word]) -> tuple[Edit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from assay.diagnostics.case import Case
 from assay.diagnostics.configuration import ConfigReader
 from assay.diagnostics.refused import refused
 from assay.diagnostics.result import EngineSeen, LintResult
-from assay.diagnostics.secrets import is_secret_name
+from assay.diagnostics.secret_values import secrets_of
 from assay.diagnostics.surroundings import environment, faults
 from assay.engines import find_server, option_history
 from assay.errors import InputError
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
     from assay.engines import Server
-    from assay.source import Parsed, Progress
+    from assay.source import Progress
 
 _IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
-_IGNORED = re.compile(r"^\s*[#;]\s*assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
+_IGNORED = re.compile(r"^[ \t]*+[#;][ \t]*+assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
+
+
+_MOST_SERVERS = 256
+_MOST_FINDINGS = 1000
+_TOO_MUCH = "name the file or command that starts the server itself"
 
 
 class Choice(Value):
@@ -64,7 +70,9 @@ def lint(
         SourceError: the engine's source cannot be had or read.
     """
     servers = [server for launch in launches if (server := find_server(launch)) is not None]
-    results = []
+    if len(servers) > _MOST_SERVERS:
+        raise InputError(f"{target} starts more than {_MOST_SERVERS} servers", hint=_TOO_MUCH)
+    results: list[LintResult] = []
     for server in servers:
         choice = engine or engine_of(server, launches)
         if choice is None:
@@ -73,6 +81,8 @@ def lint(
                 hint=f"add --engine {server.engine.name}==VERSION, or --engine installed:FOLDER",
             )
         results.append(_lint_server(target, server, choice, cache, progress))
+        if sum(len(result.diagnostics) for result in results) > _MOST_FINDINGS:
+            raise InputError(f"{target}: more than {_MOST_FINDINGS:,} findings", hint=_TOO_MUCH)
     return tuple(results)
 
 
@@ -133,12 +143,12 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
 def checked(case: Case) -> tuple[Diagnostic, ...]:
     """All findings on one server, in the order of the files, less what the files themselves ask to ignore."""
     broken = list(faults(case))
-    found: list[Diagnostic] = [*broken, *environment(case)]
-    found += [  # a value that its quoting destroyed is told once
+    others = (  # a value that its quoting destroyed is told once
         other
-        for other in (*refused(case), *accepted(case))
+        for other in itertools.chain(refused(case), accepted(case))
         if not any(_overlap(other.place, fault.place) for fault in broken)
-    ]
+    )
+    found = list(itertools.islice(itertools.chain(broken, environment(case), others), _MOST_FINDINGS + 1))
     ignored = _ignored(case)
     order = {file.path: number for number, file in enumerate(case.server.launch.files)}
     return tuple(
@@ -174,17 +184,6 @@ def _ignored(case: Case) -> set[str]:
         for match in _IGNORED.finditer(file.text)
         for code in match["codes"].split(",")
     }
-
-
-def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
-    """Values of secret options and variables, so that no report shows them."""
-    values = {variable.value for variable in server.launch.environment if is_secret_name(variable.name)}
-    for given in parsed.given:
-        if is_secret_name(given.option.dest):
-            for at in given.value_at:
-                text = server.arguments[at].text
-                values.add(text.partition("=")[2] if at == given.at else text)
-    return frozenset(value for value in values if len(value) > 3)
 
 
 def without(result: LintResult, codes: frozenset[str]) -> LintResult:

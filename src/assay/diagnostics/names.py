@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _CUTOFF = 0.75
+_LONGEST = 200
+"""No name that anybody meant is longer, and likeness takes time."""
 
 
 def nearest(name: str, known: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -21,6 +23,8 @@ def nearest(name: str, known: Iterable[str], elsewhere: Mapping[str, str] | None
     >>> nearest("--max-model-len", ["--context-length"], {"--max-model-len": "--context-length"})
     ('--context-length',)
     """
+    if len(name) > _LONGEST:
+        return ()
     folded = {_folded(candidate): candidate for candidate in reversed(list(known))}
     wanted = _folded(name)
     if wanted in folded:
@@ -28,7 +32,8 @@ def nearest(name: str, known: Iterable[str], elsewhere: Mapping[str, str] | None
     translated = (elsewhere or {}).get(name)
     if translated is not None and _folded(translated) in folded:
         return (translated,)
-    shuffled = [each for key, each in folded.items() if sorted(key.split("-")) == sorted(wanted.split("-"))]
+    parts = sorted(wanted.split("-"))
+    shuffled = [each for key, each in folded.items() if sorted(key.split("-")) == parts]
     close = difflib.get_close_matches(wanted, folded, n=3, cutoff=_CUTOFF)
     return tuple(dict.fromkeys([*shuffled, *(folded[key] for key in close)]))[:3]
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import itertools
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MASK = "***"
+_SHORT = 3
+_LONGEST_NAME = 100
+_LIKENESS = 0.83
+"""One letter too many, too few or wrong."""
 
-_NAME = (
-    r"[A-Za-z0-9_.-]*(?:token|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential)[A-Za-z0-9_.-]*"
-)
-_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
+_WORD = re.compile(r"token|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential", re.IGNORECASE)
 _NOT_SECRET = re.compile(
     r"tokens|tokenizer|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
     re.IGNORECASE,
 )
-_ASSIGNED = re.compile(
-    rf"(?P<name>{_NAME})[\"']?(?:\s*[=:]\s*|\s+)"
-    r"(?:\"(?P<double>[^\"]*)|'(?P<single>[^']*)|(?P<bare>[^\s\"'\\]+))",
-    re.IGNORECASE,
+# possessive, and from a name's first character only: linear on any text
+_NAMED = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]++")
+_VALUE = re.compile(
+    r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|\s++)"
+    r"(?:\\+[\"'](?P<escaped>[^\"'\\]*+)|\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^']*+)"
+    r"|(?P<bare>(?:[^\s\"'\\]|\\[^\s\"'])++))",
+    re.DOTALL,
 )
-_IN_URL = re.compile(r"(?<=://)[^/\s:@\"']*:[^/\s@\"']+(?=@)")
+_REFERENCE = re.compile(r"\$(?:\w+|\{\w+(?::?\?[^}]*)?\}|\(.*)|%[\w%]")
+_TYPICAL = ("token", "secret", "password", "passwd", "passphrase", "credential", "apikey", "accesskey")
+_TYPICAL_LETTERS = [sorted(name) for name in _TYPICAL]
+_IN_URL = re.compile(r"(?<=://)[^/\s@\"']++(?=@)")
 
 
 def is_secret_name(name: str) -> bool:
@@ -28,24 +42,66 @@ def is_secret_name(name: str) -> bool:
     >>> is_secret_name("HF_TOKEN"), is_secret_name("--api-key"), is_secret_name("--max-total-tokens")
     (True, True, False)
     """
-    return bool(_SECRET_NAME.search(name)) and not _NOT_SECRET.search(name)
+    return bool(_WORD.search(name)) and not _NOT_SECRET.search(name)
 
 
-def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+def may_be_secret_name(name: str) -> bool:
+    """Whether it is such a name, or one with a slip in it.
+
+    >>> may_be_secret_name("--api-kye"), may_be_secret_name("HF_TOKNE"), may_be_secret_name("--tp-size")
+    (True, True, False)
+    """
+    if is_secret_name(name):
+        return True
+    if len(name) > _LONGEST_NAME or _NOT_SECRET.search(name):
+        return False
+    parts = [part for part in re.split(r"[-_.]+", name.lower()) if part]
+    tried = [*parts, *(first + second for first, second in itertools.pairwise(parts))]
+    return any(
+        sorted(part) in _TYPICAL_LETTERS or difflib.get_close_matches(part, _TYPICAL, n=1, cutoff=_LIKENESS)
+        for part in tried
+    )
+
+
+@functools.lru_cache(maxsize=16)  # reports ask for the same line once for each finding on it
+def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> tuple[tuple[int, int], ...]:
     """Stretches of the text that hold one of the secrets or what looks like one, ordered and apart."""
-    spans = [match.span() for match in _IN_URL.finditer(text)]
-    spans += [match.span(match.lastgroup or 0) for match in _ASSIGNED.finditer(text) if _holds_secret(match)]
+    spans = [match.span() for match in _IN_URL.finditer(text)] if "://" in text else []
+    spans += _assigned(text)
     for secret in secrets:
-        at = text.find(secret) if secret else -1
-        while at >= 0:
-            spans.append((at, at + len(secret)))
-            at = text.find(secret, at + len(secret))
-    return _merged(spans)
+        spans += _occurrences(text, secret)
+    return tuple(_merged(spans))
 
 
-def _holds_secret(match: re.Match[str]) -> bool:
-    """A secret's name with a value behind it that is neither the next option nor a reference."""
-    return is_secret_name(match["name"]) and not match[match.lastgroup or 0].startswith(("-", "$", "%"))
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Values that stand behind the name of a secret."""
+    if not _WORD.search(text):
+        return
+    done = 0
+    for name in _NAMED.finditer(text):
+        if name.start() < done or not is_secret_name(name[0]):
+            continue
+        value = _VALUE.match(text, name.end())
+        if value is None:
+            continue
+        done = value.end()
+        kind = value.lastgroup or "bare"
+        option = value[kind].startswith("-") and not value["between"].strip()
+        if option:
+            done = name.end()
+        elif value[kind] and not _REFERENCE.fullmatch(value[kind]):
+            yield value.span(kind)
+
+
+def _occurrences(text: str, secret: str) -> Iterator[tuple[int, int]]:
+    """Where a secret stands; a very short one only as a word of its own, or no text would be readable."""
+    at = text.find(secret) if secret else -1
+    while at >= 0:
+        end = at + len(secret)
+        around = text[max(at - 1, 0) : at] + text[end : end + 1]
+        if len(secret) > _SHORT or not any(char.isalnum() or char in "-_" for char in around):
+            yield at, end
+        at = text.find(secret, end)
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -64,6 +120,14 @@ def mask(text: str, secrets: frozenset[str] = frozenset()) -> str:
     >>> mask("--api-key sk-123 --port 1"), mask("https://me:pw@host/"), mask("x=abcd", frozenset({"abcd"}))
     ('--api-key *** --port 1', 'https://***@host/', 'x=***')
     """
-    for start, end in reversed(secret_spans(text, secrets)):
-        text = text[:start] + MASK + text[end:]
-    return text
+    return masked(text, secret_spans(text, secrets))
+
+
+def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with the mask in place of those stretches, which are ordered and apart."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += [text[at:start], MASK]
+        at = end
+    return "".join([*pieces, text[at:]])

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from assay.diagnostics import BY_CODE, RULES, Diagnostic, LintResult, mask, secret_spans
+from assay.reports.harmless import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,13 @@ _GITHUB_LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 def lint_json(results: Sequence[LintResult]) -> str:
     """assay's own JSON, documented in `docs/reference/lint-json.md`."""
     document = {"schema": LINT_SCHEMA, "results": [_result(result) for result in results]}
-    return json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return _json(document)
+
+
+def _json(document: dict[str, Any]) -> str:
+    """ASCII only: escapes of terminals and turned text stay harmless, and any locale can print it."""
+    plain = json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return "".join(char if char.isascii() and char != "\x7f" else json.dumps(char)[1:-1] for char in plain)
 
 
 def _result(result: LintResult) -> dict[str, Any]:
@@ -95,7 +102,7 @@ def lint_sarif(results: Sequence[LintResult], *, version: str) -> str:
         "results": [_sarif_result(found, result) for result in results for found in result.diagnostics],
     }
     document = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return _json(document)
 
 
 def _sarif_result(found: Diagnostic, result: LintResult) -> dict[str, Any]:
@@ -113,7 +120,10 @@ def _sarif_result(found: Diagnostic, result: LintResult) -> dict[str, Any]:
                 "id": number,
                 "message": {"text": evidence.says},
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(evidence.site.file), "uriBaseId": "ENGINE"},
+                    "artifactLocation": {
+                        "uri": _quoted(evidence.site.file),
+                        "uriBaseId": "ENGINE",
+                    },
                     "region": {"startLine": evidence.site.line},
                 },
             }
@@ -139,7 +149,11 @@ def _region(place: Place) -> dict[str, int]:
 
 
 def _uri(path: str) -> str:
-    return ("file://" if path.startswith("/") else "") + quote(PurePosixPath(path).as_posix())
+    return ("file://" if path.startswith("/") else "") + _quoted(PurePosixPath(path).as_posix())
+
+
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"))
 
 
 def _sarif_fix(found: Diagnostic, result: LintResult) -> dict[str, Any]:
@@ -183,4 +197,4 @@ def _escaped(text: str, more: str) -> str:
     """Percent-escapes as the workflow commands want them."""
     for char in "%\r\n" + more:
         text = text.replace(char, f"%{ord(char):02X}")
-    return text
+    return printable(text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import textwrap
 from typing import TYPE_CHECKING
 
 from assay._value import Value
-from assay.diagnostics import MASK, LintResult, mask, secret_spans
+from assay.diagnostics import MASK, LintResult, mask, masked, secret_spans
+from assay.reports.harmless import harmless, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,8 @@ class Style(Value):
     """Whether to use ANSI colours."""
 
 
+_NEAR = 10_000
+"""Of a longer line only so many characters on both sides of a finding are looked at."""
 _CODES = {"error": "1;31", "warning": "1;33", "note": "1;36", "gutter": "1;34", "bold": "1", "help": "1;32"}
 
 
@@ -62,7 +66,7 @@ def diagnostic_text(found: Diagnostic, result: LintResult, style: Style) -> str:
 
 
 def _where(place: Place) -> str:
-    return f"{place.file}:{place.line}:{place.column}"
+    return printable(f"{place.file}:{place.line}:{place.column}")
 
 
 def _snippet(found: Diagnostic, file: UserFile, secrets: frozenset[str], style: Style) -> list[str]:
@@ -77,7 +81,7 @@ def _snippet(found: Diagnostic, file: UserFile, secrets: frozenset[str], style: 
     pad = " " * len(number)
     carets = _paint("^" * (end - start), found.severity, style)
     lines = [
-        f"{_paint(f'{number} |', 'gutter', style)} {_printable(text)}".rstrip(),
+        f"{_paint(f'{number} |', 'gutter', style)} {printable(text)}".rstrip(),
         f"{_paint(f'{pad} |', 'gutter', style)} {' ' * start}{carets}",
     ]
     if found.label:
@@ -94,20 +98,32 @@ def _snippet(found: Diagnostic, file: UserFile, secrets: frozenset[str], style: 
 
 
 def _masked_line(text: str, start: int, end: int, secrets: frozenset[str]) -> tuple[str, int, int]:
-    """The line without secrets, and where the carets stand in it then."""
-    for first, last in reversed(secret_spans(text, secrets)):
-        text = text[:first] + MASK + text[last:]
-        start, end = (_moved(at, first, last) for at in (start, end))
-    return text, start, max(end, start + 1)
+    """The line, or what of a very long one is near, without secrets, and where the carets stand in it."""
+    spans = secret_spans(text, secrets)
+    if len(text) > 2 * _NEAR:
+        first = max(0, start - _NEAR)
+        text, start, end = text[first : start + _NEAR], start - first, min(end, start + _NEAR) - first
+        spans = _cut(spans, first, first + len(text))
+    moved_start, moved_end = _moved(start, spans), _moved(end, spans)
+    return masked(text, spans), moved_start, max(moved_end, moved_start + 1)
 
 
-def _moved(at: int, first: int, last: int) -> int:
-    """Where offset `at` is after `first:last` has become the mask."""
-    if at <= first:
-        return at
-    if at >= last:
-        return at - (last - first) + len(MASK)
-    return first + min(at - first, len(MASK))
+def _cut(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[tuple[int, int], ...]:
+    """What of the spans lies in that stretch, counted from its beginning."""
+    begin = bisect.bisect_right(spans, first, key=lambda span: span[1])
+    end = bisect.bisect_left(spans, last, key=lambda span: span[0])
+    return tuple((max(one, first) - first, min(other, last) - first) for one, other in spans[begin:end])
+
+
+def _moved(at: int, spans: Sequence[tuple[int, int]]) -> int:
+    """Where offset `at` is after all spans have become the mask."""
+    moved = at
+    for first, last in spans:
+        if at >= last:
+            moved += len(MASK) - (last - first)
+        elif at > first:
+            moved += min(at - first, len(MASK)) - (at - first)
+    return moved
 
 
 def _expanded(text: str, start: int, end: int) -> tuple[str, int, int]:
@@ -133,25 +149,21 @@ def _window(text: str, start: int, end: int, width: int) -> tuple[str, int, int]
     return shown, start - first, end - first
 
 
-def _printable(text: str) -> str:
-    """Control characters and broken bytes are shown, not sent to the terminal."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
 def _clip(text: str, width: int) -> str:
-    text = _printable(text)
+    text = printable(text)
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
 
 def _wrapped(text: str, first: str, rest: str, style: Style) -> list[str]:
-    return textwrap.wrap(
-        _printable(text),
+    lines = textwrap.wrap(
+        printable(text),
         style.width,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [harmless(line) for line in lines]
 
 
 def _colored_marks(lines: list[str], gutter: str, style: Style) -> list[str]:

@@ -1,0 +1,80 @@
+"""The secrets of one server: values of options and variables, also where a slip tore them apart."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from assay.diagnostics.secrets import is_secret_name, may_be_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assay.deployment import Variable, Word
+    from assay.engines import Server
+    from assay.source import Parsed
+
+_LONG_ENOUGH = 3
+"""A piece of a secret that stands alone; shorter ones tell nothing, and hiding them would hide all else."""
+_PIECES = re.compile(r"\\\r?\n|[\r\n\"']")
+
+
+def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
+    """All values that no report may show, as the process gets them and as they are written."""
+    values: set[str] = set()
+    for variable in server.launch.environment:
+        if may_be_secret_name(variable.name):
+            values.update(_of_variable(variable))
+    for word, flagged in _secret_words(server, parsed):
+        values.update(_of_word(word, flagged=flagged))
+    return frozenset(value for value in values if value and not value.isspace())
+
+
+def _secret_words(server: Server, parsed: Parsed) -> Iterator[tuple[Word, bool]]:
+    """Words that hold a secret, and whether the option's own name stands before it in the word."""
+    words = server.arguments
+    strays = {problem.at for problem in parsed.problems if problem.kind == "stray-word"}
+    unknown = {problem.at for problem in parsed.problems if problem.kind in ("unknown-option", "ambiguous")}
+    for given in parsed.given:
+        if is_secret_name(given.option.dest) and given.at is not None:
+            taken = [(at, at == given.at) for at in given.value_at]
+            yield from ((words[at], flagged) for at, flagged in taken)
+            last = max((at for at, _ in taken), default=given.at)
+            yield from ((word, False) for word in _torn_off(words, last + 1, strays))
+    for at in unknown:
+        if at is not None and may_be_secret_name(words[at].text.partition("=")[0]):
+            if "=" in words[at].text:
+                yield words[at], True
+            yield from ((word, False) for word in _torn_off(words, at + 1, None))
+
+
+def _torn_off(words: tuple[Word, ...], at: int, strays: set[int | None] | None) -> Iterator[Word]:
+    """The words that follow up to the next option: blanks in an unquoted secret make more than one."""
+    while at < len(words) and (at in strays if strays is not None else not words[at].text.startswith("--")):
+        yield words[at]
+        at += 1
+
+
+def _of_word(word: Word, *, flagged: bool) -> Iterator[str]:
+    """The value in it, and as it is written."""
+    value, raw = word.text, word.raw if word.editable else ""
+    if flagged:
+        value, raw = value.partition("=")[2], raw.partition("=")[2]
+    yield value
+    yield from _written(raw)
+
+
+def _of_variable(variable: Variable) -> Iterator[str]:
+    if variable.known:
+        yield variable.value
+    raw = variable.file.text[variable.start : variable.end]
+    name, assigned, value = raw.partition("=")
+    if assigned and variable.name in name:
+        yield from _written(value)
+
+
+def _written(raw: str) -> Iterator[str]:
+    """Its lines without quotes: reports show a file line by line."""
+    for piece in _PIECES.split(raw):
+        if len(piece.strip()) > _LONG_ENOUGH and not piece.startswith(("$", "%")):
+            yield piece.strip()
