@@ -30,6 +30,8 @@ def test_what_looks_like_a_secret_is_masked(text: str, shown: str) -> None:
         "--tokenizer-path /models/x",
         "--speculative-num-draft-tokens 4",
         "--api-key $KEY",
+        "systemd replaces `%d` by the folder of credentials for this",
+        "nothing in place of $API_KEY: set API_KEY in `.env`, or $HF_TOKEN",
         "--tokenizer-mode auto",
         "http://127.0.0.1:30000/v1",
     ],

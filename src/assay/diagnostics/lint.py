@@ -184,7 +184,7 @@ def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
             for at in given.value_at:
                 text = server.arguments[at].text
                 values.add(text.partition("=")[2] if at == given.at else text)
-    return frozenset(value for value in values if len(value) > 3)
+    return frozenset(value for value in values if len(value) > 3 and not value.startswith("$"))
 
 
 def without(result: LintResult, codes: frozenset[str]) -> LintResult:

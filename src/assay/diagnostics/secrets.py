@@ -15,7 +15,7 @@ _NOT_SECRET = re.compile(
     re.IGNORECASE,
 )
 _ASSIGNED = re.compile(
-    rf"(?P<name>{_NAME})[\"']?(?:\s*[=:]\s*|\s+)"
+    rf"(?<![$A-Za-z0-9_.-])(?:(?P<name>{_NAME})[\"']?\s*[=:]\s*|(?P<option>-{_NAME})[\"']?\s+)"
     r"(?:\"(?P<double>[^\"]*)|'(?P<single>[^']*)|(?P<bare>[^\s\"'\\]+))",
     re.IGNORECASE,
 )
@@ -45,7 +45,8 @@ def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> list[tuple
 
 def _holds_secret(match: re.Match[str]) -> bool:
     """A secret's name with a value behind it that is neither the next option nor a reference."""
-    return is_secret_name(match["name"]) and not match[match.lastgroup or 0].startswith(("-", "$", "%"))
+    name = match["name"] or match["option"]
+    return is_secret_name(name) and not match[match.lastgroup or 0].startswith(("-", "$", "%"))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
