@@ -154,6 +154,12 @@ def test_what_is_not_known_is_one_word(tmp_path: Path) -> None:
         ("${A:?set A, please}", False),
         ("--b=$B", False),
     ]
+    assert launch.faults == ()  # B may well come from where Compose runs
+
+
+def test_a_variable_that_dotenv_does_not_set_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=1\n")
+    launch = launch_of(tmp_path, "services: {a: {command: 'x $A --b=$B'}}")
     assert [fault.kind for fault in launch.faults] == ["dollar-expansion"]
 
 

@@ -228,3 +228,35 @@ def test_hostile_manifests_end_soon(tmp_path: Path, args: str) -> None:
     except InputError as error:
         assert "more than" in error.message  # noqa: PT017 - both ends are good
     assert time.process_time() - started < 6
+
+
+LWS = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+spec:
+  leaderWorkerTemplate:
+    leaderTemplate:
+      spec:
+        containers:
+          - name: c
+            command: [server, "--dist-init-addr=$(LWS_LEADER_ADDRESS):20000", --nnodes, $(LWS_GROUP_SIZE)]
+"""
+
+
+def test_controllers_of_other_kinds_set_variables_that_the_manifest_does_not_name(tmp_path: Path) -> None:
+    path = tmp_path / "lws.yaml"
+    path.write_text(LWS)
+    (launch,) = read_kubernetes(path)
+    assert launch.faults == ()
+    assert [word.known for word in launch.words] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(("kind", "faults"), [("Job", 0), ("Deployment", 1)])
+def test_an_indexed_job_has_its_index(tmp_path: Path, kind: str, faults: int) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        f"apiVersion: batch/v1\nkind: {kind}\nspec: {{template: {{spec: {{containers: ["
+        "{name: c, command: [server, --node-rank, $(JOB_COMPLETION_INDEX)]}]}}}\n"
+    )
+    (launch,) = read_kubernetes(path)
+    assert len(launch.faults) == faults

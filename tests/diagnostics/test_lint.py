@@ -205,3 +205,13 @@ def test_a_launch_that_names_no_version_is_refused(tmp_path: Path) -> None:
 
 def test_what_starts_no_engine_has_no_result(check: Check) -> None:
     assert check("python -m http.server 80") == ()
+
+
+def test_a_line_of_a_shell_is_no_server_of_the_image(check: Check, tmp_path: Path) -> None:
+    path = tmp_path / "compose.yaml"
+    path.write_text(
+        "services:\n  llm:\n    image: lmsysorg/sglang:v0.5.10\n    command:\n      - bash\n      - -c\n"
+        "      - |\n        python3 -m sglang.launch_server\n        --model-path /m\n        --tp-size 8\n"
+    )
+    (result,) = check(path)
+    assert {found.code for found in result.diagnostics} == {"ASY311"}

@@ -42,6 +42,8 @@ def test_what_looks_like_a_secret_is_masked(text: str, shown: str) -> None:
         "--api-key ${KEY:?unset}",
         "HF_TOKEN=$(cat /run/token)",
         "--api-key --port",
+        "systemd replaces `%d` by the folder of credentials for this",
+        "nothing in place of $API_KEY: set API_KEY in `.env`, or $HF_TOKEN",
         "--tokenizer-mode auto",
         "http://127.0.0.1:30000/v1",
     ],

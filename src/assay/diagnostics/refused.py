@@ -191,8 +191,12 @@ def _stray(case: Case, problem: Problem) -> Diagnostic:
     )
 
 
+_CUTS_OFF = ("broken-continuation", "unbalanced-quotes", "ignored-line")
+"""Faults after which the rest of the command may stand on lines that belong to it no more."""
+
+
 def _missing(case: Case, problem: Problem) -> Diagnostic | None:
-    if any(fault.kind in ("broken-continuation", "unbalanced-quotes") for fault in case.server.launch.faults):
+    if any(fault.kind in _CUTS_OFF for fault in case.server.launch.faults):
         return None  # it stands on the lines that the fault cuts off
     option = _option(problem)
     return diagnostic(

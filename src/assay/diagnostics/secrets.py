@@ -23,7 +23,7 @@ _NOT_SECRET = re.compile(
     re.IGNORECASE,
 )
 # possessive, and from a name's first character only: linear on any text
-_NAMED = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]++")
+_NAMED = re.compile(r"(?<![$A-Za-z0-9_.-])[A-Za-z0-9_.-]++")
 _VALUE = re.compile(
     r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|\s++)"
     r"(?:\\+[\"'](?P<escaped>[^\"'\\]*+)|\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^']*+)"
@@ -86,9 +86,9 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
             continue
         done = value.end()
         kind = value.lastgroup or "bare"
-        option = value[kind].startswith("-") and not value["between"].strip()
-        if option:
-            done = name.end()
+        apart = not value["between"].strip()
+        if apart and (value[kind].startswith("-") or not name[0].startswith("-")):
+            done = name.end()  # the next option, or a sentence that speaks of a token
         elif value[kind] and not _REFERENCE.fullmatch(value[kind]):
             yield value.span(kind)
 

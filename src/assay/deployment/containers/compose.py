@@ -144,6 +144,7 @@ class _Project:
         self.given = 0
         self.read: dict[Path, tuple[UserFile, tuple[YamlNode, ...]]] = {}
         self.main = self._read(path)[0]
+        self.dotenv_file: UserFile | None = None
         self.dotenv = self._dotenv()
         self.variables = {
             variable.name: variable.value for variable in self.dotenv.variables if variable.known
@@ -358,7 +359,9 @@ class _Project:
         names = {variable.name for variable in variables}
         shell = any(word.text.rpartition("/")[2] in SHELLS for word in words)
         for scalar, unset in [*entrypoint.unset, *command.unset][:LIMIT_FAULTS]:
-            faults.append(_unset(scalar, unset, inside=unset.name in names, shell=shell))
+            inside = unset.name in names
+            if inside or shell or self.dotenv_file:  # else it may well come from where Compose runs
+                faults.append(_unset(scalar, unset, inside=inside, shell=shell))
         return Launch(
             kind="compose",
             name=name,
@@ -372,7 +375,11 @@ class _Project:
 
     def _files(self, service: _Service) -> list[UserFile]:
         files = [self.main, *(file for file in service.files if file != self.main)]
-        return [*files, self.dotenv_file] if self.dotenv.variables or self.dotenv.faults else files
+        return (
+            [*files, self.dotenv_file]
+            if self.dotenv_file and (self.dotenv.variables or self.dotenv.faults)
+            else files
+        )
 
     def _plain(self, service: _Service, key: str) -> str | None:
         node = service.fields.get(key)
@@ -431,14 +438,15 @@ def _unset(scalar: YamlScalar, unset: Unset, *, inside: bool, shell: bool) -> Fa
     edits: tuple[Edit, ...] = ()
     if inside and shell:
         edits = (Edit(file=scalar.file.path, start=unset.start, end=unset.start, text="$"),)
-    message = f"Compose puts nothing in place of ${name} unless its own shell or .env sets it"
+    message = f"Compose puts nothing in place of `${name}` unless its own shell or `.env` sets it"
     if inside:
-        message += "; the container's environment is not looked at"
+        message += "; it does not look at the container's environment"
     return Fault(
         kind="dollar-expansion",
         place=scalar.file.place(unset.start, unset.end),
         message=message,
-        help=f"set {name} in .env, or give a default: ${{{name}:-…}}; for a shell inside write $${name}",
+        help=f"set `{name}` in `.env`, or give a default: `${{{name}:-…}}`"
+        + (f"; for the shell inside write `$${name}`" if shell else ""),
         edits=edits,
     )
 

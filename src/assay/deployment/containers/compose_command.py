@@ -146,7 +146,7 @@ def _item(command: Command, node: YamlNode, key: str, look_up: Callable[[str], s
         return
     kind = go_type(node)
     if kind != "str" and len(command.faults) < LIMIT_FAULTS:
-        what = node.raw or "an empty item"
+        what = f"`{node.raw}`" if node.raw else "an empty item"
         message = f"Compose refuses {what} in a {key} list: it is {NAMES[kind]}, not text"
         command.faults.append(
             Fault(

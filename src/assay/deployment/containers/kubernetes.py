@@ -58,6 +58,13 @@ _POD_SPECS = {
 _OTHER_POD_SPECS = ("spec.template.spec", "spec")
 """Where Deployment, StatefulSet, DaemonSet, ReplicaSet, Job and most custom resources have their pods."""
 
+_ADDS_NO_VARIABLES = frozenset(
+    {"Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"}
+)
+"""Kinds of Kubernetes itself. Controllers of others set variables of their own in the container:
+LeaderWorkerSet sets LWS_LEADER_ADDRESS, LWS_GROUP_SIZE and LWS_WORKER_INDEX."""
+_OF_AN_INDEXED_JOB = "JOB_COMPLETION_INDEX"
+
 _SERVICE_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\w+)?)")
 _VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _SHELL_REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
@@ -95,7 +102,7 @@ def read_kubernetes(path: Path) -> tuple[Launch, ...]:
         hint = "render it first: kubectl kustomize FOLDER > manifests.yaml"
         raise InputError(f"{path} is a kustomization, not a manifest", hint=hint)
     manifest = _Manifest(path, file, objects)
-    found = [manifest.launch(container) for container in _containers(objects)]
+    found = [manifest.launch(kind, container) for kind, container in _containers(objects)]
     return tuple(launch for launch in found if launch is not None)
 
 
@@ -114,12 +121,13 @@ def _text(node: YamlNode | None) -> str | None:
     return node.text if isinstance(node, YamlScalar) and go_type(node, kubernetes=True) != "null" else None
 
 
-def _containers(objects: list[YamlMapping]) -> Iterator[YamlMapping]:
+def _containers(objects: list[YamlMapping]) -> Iterator[tuple[str, YamlMapping]]:
+    """Each container with the kind of its object."""
     for found in objects:
         kind = _text(found.get("kind")) or ""
         for where in _POD_SPECS.get(kind, _OTHER_POD_SPECS):
             for spec in _at(found, where.split(".")):
-                yield from _of_pod(spec)
+                yield from ((kind, container) for container in _of_pod(spec))
 
 
 def _at(node: YamlNode | None, path: list[str]) -> Iterator[YamlMapping]:
@@ -169,8 +177,8 @@ class _Manifest:
         self.folder_read = False
         self.given = 0
 
-    def launch(self, container: YamlMapping) -> Launch | None:
-        environment = self._environment(container)
+    def launch(self, kind: str, container: YamlMapping) -> Launch | None:
+        environment = self._environment(kind, container)
         words: list[Word] = []
         for key in ("command", "args"):
             words += self._words(container.get(key), key, environment)
@@ -243,8 +251,10 @@ class _Manifest:
 
     # environment
 
-    def _environment(self, container: YamlMapping) -> _Environment:
-        environment = _Environment()
+    def _environment(self, kind: str, container: YamlMapping) -> _Environment:
+        environment = _Environment(complete=kind in _ADDS_NO_VARIABLES)
+        if kind in ("Job", "CronJob"):
+            environment.values[_OF_AN_INDEXED_JOB] = None
         sources, listed = container.get("envFrom"), container.get("env")
         for source in sources.items if isinstance(sources, YamlSequence) else ():
             self._from(source, environment)
@@ -389,7 +399,7 @@ def _not_text(scalar: YamlScalar, kind: GoType, where: str) -> Fault:
     return Fault(
         kind="lost-quotes",
         place=scalar.place,
-        message=f"Kubernetes refuses {scalar.raw} in {where}: it is {NAMES[kind]}, not text",
+        message=f"Kubernetes refuses `{scalar.raw}` in {where}: it is {NAMES[kind]}, not text",
         refused=True,
         help="put it in quotes",
         edits=quoting(scalar),
@@ -400,8 +410,8 @@ def _undefined(file: UserFile, name: str, start: int, end: int) -> Fault:
     return Fault(
         kind="dollar-expansion",
         place=file.place(start, end),
-        message=f"the container has no variable {name}: the process gets $({name}) as it stands",
-        help=f"set {name} in env; for a shell's own $( … ) write $$( … )",
+        message=f"the container has no variable `{name}`: the process gets `$({name})` as it stands",
+        help=f"set `{name}` in `env`; for a shell's own `$( … )` write `$$( … )`",
     )
 
 
@@ -418,8 +428,8 @@ def _shell_references(words: list[Word], environment: _Environment) -> Iterator[
             yield Fault(
                 kind="dollar-expansion",
                 place=word.file.place(start, max(end, start)),
-                message=f"no shell runs here: the process gets {found[0]} as it stands",
-                help=f"Kubernetes puts a variable of the container in place of $({name})",
+                message=f"no shell runs here: the process gets `{found[0]}` as it stands",
+                help=f"Kubernetes puts a variable of the container in place of `$({name})`",
                 edits=edits,
             )
 

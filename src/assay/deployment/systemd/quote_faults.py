@@ -211,10 +211,10 @@ def check_percents(
             values.append(use)
     if values := values[:_LIMIT_VALUES]:
         span = _span(token, values[0])._replace(end=_span(token, values[-1]).end)
-        becomes = ", ".join(dict.fromkeys(f"{MEANINGS[use.letter]} for `%{use.letter}`" for use in values))
+        becomes = ", ".join(dict.fromkeys(f"`%{use.letter}` by {MEANINGS[use.letter]}" for use in values))
         edits = _doubled(token, values) if editable else []
-        advice = f"write %%{values[0].letter} for a percent sign"
-        faults.add("percent-specifier", span, f"systemd puts in {becomes}", advice=advice, edits=edits)
+        advice = f"write `%%{values[0].letter}` for a percent sign"
+        faults.add("percent-specifier", span, f"systemd replaces {becomes}", advice=advice, edits=edits)
 
 
 def _span(token: Token, use: Use) -> Span:

@@ -200,6 +200,7 @@ def _script(launch: Launch) -> list[Launch] | None:
             words=command.words,
             environment=command.environment,
             directory=command.directory or launch.directory,
+            image=None if command.words and command.words[0].text.startswith("-") else launch.image,
             faults=tuple(dict.fromkeys(launch.faults + command.faults)),
         )
         for command in commands
