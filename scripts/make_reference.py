@@ -19,9 +19,13 @@ from assay.errors import (
     DeploymentError,
     EngineNotFound,
     InputError,
+    MeasurementError,
+    NotReady,
     Refused,
     SourceError,
+    TooManyFailures,
     UnknownIdiom,
+    WorkloadError,
 )
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -243,7 +247,11 @@ so for that file.
 
 def errors() -> str:
     """The errors and exit codes, from `errors.py`."""
-    kinds = (AssayError, InputError, DeploymentError, Refused, SourceError, EngineNotFound, UnknownIdiom)
+    kinds = (
+        *(AssayError, InputError, DeploymentError, WorkloadError, Refused),
+        *(SourceError, EngineNotFound, UnknownIdiom),
+        *(MeasurementError, NotReady, TooManyFailures),
+    )
     rows = [
         [f"`{each.__name__}`", (each.__doc__ or "").splitlines()[0], str(each.exit_code)] for each in kinds
     ]
@@ -262,7 +270,7 @@ found an error or a warning. 130: interrupted.
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("lint",)):
+    for verb in ((), ("lint",), ("bench",)):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -5,11 +5,15 @@ API, messages are not.
 
     AssayError              any other failure of ours                     exit 1
     ├─ InputError           a file, option or value of the user is wrong  exit 2
-    │  └─ DeploymentError   a deployment file, with every fault of it
+    │  ├─ DeploymentError   a deployment file, with every fault of it
+    │  └─ WorkloadError     what is to be sent is wrong
     ├─ Refused              assay will not do this                        exit 3
-    └─ SourceError          the engine's source is not as expected        exit 5
-       ├─ EngineNotFound    no such release, folder, package or image
-       └─ UnknownIdiom      its options are declared in a way not known
+    ├─ SourceError          the engine's source is not as expected        exit 5
+    │  ├─ EngineNotFound    no such release, folder, package or image
+    │  └─ UnknownIdiom      its options are declared in a way not known
+    └─ MeasurementError     no number may be drawn                        exit 6
+       ├─ NotReady          the server cannot be reached, or is not ready
+       └─ TooManyFailures   too few requests were answered
 """
 
 from __future__ import annotations
@@ -45,6 +49,10 @@ class DeploymentError(InputError):
     """A deployment file is wrong; `details` has one line for each fault: `file: key: what was expected`."""
 
 
+class WorkloadError(InputError):
+    """What is to be sent to a server is wrong: a data set, lengths, rates."""
+
+
 class Refused(AssayError):
     """assay understood and will not do it."""
 
@@ -63,3 +71,17 @@ class EngineNotFound(SourceError):
 
 class UnknownIdiom(SourceError):
     """The engine declares its options in a way that no idiom module knows."""
+
+
+class MeasurementError(AssayError):
+    """No number may be drawn from a measurement."""
+
+    exit_code = 6
+
+
+class NotReady(MeasurementError):
+    """The server cannot be reached, or does not answer as a server of this kind does."""
+
+
+class TooManyFailures(MeasurementError):
+    """Too few requests were answered for any number to mean something."""

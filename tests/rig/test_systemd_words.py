@@ -432,7 +432,7 @@ def random_text(generator: random.Random) -> str:
 
 
 def test_quoted_words_arrive_exactly(host: SystemdHost, tmp_path: Path) -> None:
-    generator = random.Random(7)  # noqa: S311 -- texts for a test
+    generator = random.Random(7)
     texts = [[random_text(generator) for _ in range(generator.randrange(1, 8))] for _ in range(300)]
     cases = [Case("ExecStart=DUMP " + " ".join(map(quote_systemd, words))) for words in texts]
     seen = run_cases(host, tmp_path, cases)
@@ -441,7 +441,7 @@ def test_quoted_words_arrive_exactly(host: SystemdHost, tmp_path: Path) -> None:
 
 
 def test_quoted_values_of_environment_files_arrive_exactly(host: SystemdHost, tmp_path: Path) -> None:
-    generator = random.Random(8)  # noqa: S311 -- texts for a test
+    generator = random.Random(8)
     texts = [random_text(generator).replace("\udcff", "") for _ in range(100)]
     cases = [
         Case("EnvironmentFile=ENV/e\nExecStart=DUMP ${A}", {"e": f"A={quote_environment_file(text)}\n"})
@@ -453,7 +453,7 @@ def test_quoted_values_of_environment_files_arrive_exactly(host: SystemdHost, tm
 
 
 def test_random_command_lines_are_split_as_by_systemd(host: SystemdHost, tmp_path: Path) -> None:
-    generator = random.Random(9)  # noqa: S311 -- texts for a test
+    generator = random.Random(9)
     alphabet = [
         "a",
         "b",

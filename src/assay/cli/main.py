@@ -11,6 +11,7 @@ import sys
 import cyclopts
 
 from assay import __version__
+from assay.cli.bench import bench
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.errors import AssayError
@@ -24,6 +25,7 @@ app = cyclopts.App(
     result_action="return_value",
 )
 app.command(lint)
+app.command(bench)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""

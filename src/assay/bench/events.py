@@ -1,0 +1,109 @@
+"""Server-sent events of OpenAI's routes: split bytes into events, read what an event says."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class _Detail(msgspec.Struct, frozen=True):
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Token counts as the server gives them."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    prompt_tokens_details: _Detail | None = None
+    completion_tokens_details: _Detail | None = None
+
+    @property
+    def cached(self) -> int | None:
+        """Prompt tokens that came from the prefix cache."""
+        return self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
+
+    @property
+    def reasoning(self) -> int | None:
+        """Completion tokens of the reasoning channel; SGLang puts them beside, OpenAI and vLLM inside."""
+        inside = self.completion_tokens_details.reasoning_tokens if self.completion_tokens_details else None
+        return self.reasoning_tokens if inside is None else inside
+
+
+class _Delta(msgspec.Struct, frozen=True):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    delta: _Delta | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """One event's JSON, as far as it matters here."""
+
+    choices: list[_Choice] | None = None
+    usage: Usage | None = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
+    object: str | None = None
+    message: str | None = None
+
+    @property
+    def failure(self) -> str:
+        """The error that the server puts into a stream of status 200, or nothing."""
+        if bytes(self.error) != b"null":
+            return bytes(self.error).decode("utf-8", "replace")
+        return (self.message or "error") if self.object == "error" else ""
+
+    def said(self) -> tuple[int, int, bool]:
+        """Characters of text, characters of reasoning, whether there is a tool call."""
+        text = reasoning = 0
+        call = False
+        for choice in self.choices or ():
+            text += len(choice.text or "")
+            delta = choice.delta
+            if delta is not None:
+                text += len(delta.content or "")
+                reasoning += len(delta.reasoning_content or delta.reasoning or "")
+                call = call or bytes(delta.tool_calls) not in (b"null", b"[]")
+        return text, reasoning, call
+
+    @property
+    def finish(self) -> str:
+        """Why the server stopped, in the event that says so."""
+        return next((each.finish_reason for each in self.choices or () if each.finish_reason), "")
+
+
+class EventSplitter:
+    """Cuts a byte stream into the data of its events, whatever the line ends and the reads."""
+
+    def __init__(self) -> None:
+        self._tail: list[bytes] = []
+        self._data: list[bytes] = []
+
+    def feed(self, body: bytes) -> list[bytes]:
+        """The data of each event that these bytes complete."""
+        if b"\n" not in body:
+            self._tail.append(body)
+            return []
+        *lines, rest = b"".join((*self._tail, body)).split(b"\n")
+        self._tail = [rest] if rest else []
+        events = []
+        for line in lines:
+            line = line.removesuffix(b"\r")  # noqa: PLW2901
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                events.append(b"\n".join(self._data))
+                self._data.clear()
+        return events
+
+    @property
+    def left(self) -> bytes:
+        """What was begun and not ended."""
+        return b"\n".join((*self._data, *self._tail))

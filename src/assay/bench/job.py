@@ -1,0 +1,78 @@
+"""What passes between assay and the worker process that drives the load."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Ended = Literal["complete", "interrupted", "stalled"]
+"""How a rung ended: every request was answered, somebody stopped it, or nothing came for too long."""
+
+Fate = Literal["complete", "closed", "reset", "garbage", "unreachable", "unfinished"]
+"""How one exchange ended: whole response, peer closed, network error, no HTTP, no connection, we stopped."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One rung, ready to be driven; plain, since it crosses a pipe once."""
+
+    host: str
+    port: int
+    tls: bool
+    verify: bool
+    requests: list[bytes]
+    """Whole HTTP requests, warm-ups first."""
+    warmups: int
+    """So many of them come before the clock starts."""
+    due_ns: list[int] | None
+    """Open loop: when each timed request is due, from the start of the clock. `None`: closed loop."""
+    concurrency: int
+    """At most so many at once; 0: no limit (open loop)."""
+    stall_s: float
+    connect_s: float
+    lazy_ns: int
+    """Reads wait so long for company where that costs nothing; 0: never."""
+    kernel_stamps: bool
+
+
+class Exchange(msgspec.Struct, array_like=True):
+    """One request and the raw response with its stamps, as recorded while the clock ran."""
+
+    index: int
+    connection: int
+    nth_on_connection: int
+    retries: int
+    due_ns: int
+    sent_ns: int
+    fate: Fate
+    detail: str
+    stamps_ns: list[int]
+    """When each read returned, CLOCK_MONOTONIC."""
+    kernel: list[bytes]
+    """What the kernel says of each read: a struct timespec of CLOCK_REALTIME, or nothing."""
+    reads: list[bytes]
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What the worker says a few times a second, and once more at the end."""
+
+    sent: int
+    done: int
+    failed: int
+    in_flight: int
+    quiet_s: float
+    """Seconds since the last byte of any response."""
+    ended: Ended | None = None
+    error: str = ""
+    """Why nothing could be sent at all."""
+    began_ns: int = 0
+    """CLOCK_MONOTONIC at the start of the clock."""
+    ended_ns: int = 0
+    offset_ns: int = 0
+    """CLOCK_REALTIME minus CLOCK_MONOTONIC at the start."""
+    offset_moved_ns: int = 0
+    """By how much that had changed at the end."""
+    cpu_s: float = 0.0
+    """CPU seconds of the worker while the clock ran."""
+    lazy_share: float = 0.0
+    """Share of turns that waited for company."""

@@ -1,0 +1,218 @@
+"""Metrics of one rung, computed from its records; each field's docstring is its definition."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+
+from assay._value import Value
+from assay.bench.level import Level
+from assay.bench.records import Outcome, RequestRecord
+from assay.stats import Interval, Summary, batch_means, mser5, quantile, summarised
+
+_WINDOWS = 200
+_NS = 1e9
+_MS = 1e6
+
+
+class Failures(Value):
+    """Requests that count as failed for one reason."""
+
+    outcome: Outcome
+    """The reason."""
+    count: int
+    """How many."""
+    example: str
+    """What the server or the network said of the first."""
+
+
+class Steadiness(Value):
+    """The part of a rung under full load: from the end of the opening burst to the last send."""
+
+    seconds: float
+    """How long it was."""
+    tokens_per_s: float
+    """Output tokens a second in it."""
+    interval: Interval | None
+    """95 % interval of that from 8 batch means; health of this run, never ground for a verdict."""
+    cut: float | None
+    """Share that MSER-5 would cut off its start."""
+    change: float
+    """By how much what is before that cut differs from what is after it, as a share."""
+
+
+class Metrics(Value):
+    """What a rung says of the server."""
+
+    completed: int
+    """Requests that ended with a whole stream and text in it."""
+    failed: int
+    """All other requests that were sent."""
+    failures: tuple[Failures, ...]
+    """Why they failed."""
+    duration_s: float
+    """From the first send to the last byte of the last response."""
+    input_tokens: int | None
+    """Prompt tokens of completed requests, as the server counts them."""
+    output_tokens: int | None
+    """Completion tokens of completed requests, as the server counts them; reasoning is part of them."""
+    reasoning_tokens: int | None
+    """Of these, tokens of the reasoning channel."""
+    cached_tokens: int | None
+    """Prompt tokens that came from the server's prefix cache."""
+    request_throughput: float
+    """Completed requests a second of the duration."""
+    output_throughput: float | None
+    """Output tokens a second of the duration."""
+    total_token_throughput: float | None
+    """Input and output tokens a second of the duration."""
+    ttft_ms: Summary
+    """Time to first token: from just before the send to the first event with text or reasoning."""
+    ttft_later_ms: Summary
+    """The same without the opening burst: requests sent first on each connection of a closed loop."""
+    itl_ms: Summary
+    """Inter-token latency: gap between two arrivals of a response; events of one read are one arrival."""
+    tpot_ms: Summary
+    """Time per output token: first to last event with text, over output tokens less one; per request."""
+    e2e_ms: Summary
+    """End to end: from just before the send to the last event with text."""
+    tokens_per_event: float | None
+    """Output tokens over events with text: above 1 under speculation, or where the server batches."""
+    shared_arrivals: float
+    """Share of events that came in one read with the event before."""
+    mean_concurrency: float
+    """Requests in flight, averaged over the duration."""
+    max_concurrency: int
+    """Most requests in flight."""
+    sent_per_s: float | None
+    """Rate at which requests were sent; open loop."""
+    lateness_ms: Summary
+    """Open loop: by how much sends came after they were due."""
+    full_load: Steadiness | None
+    """The part under full load, where there is one long enough."""
+
+
+def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
+    """The metrics of a rung, from its records in any order."""
+    done = [each for each in records if each.ok]
+    duration = _duration_s(records)
+    per_s = 1 / duration if duration else 0.0
+    opening = _opening(records, level)
+    given = _total([each.prompt_tokens for each in done])
+    made = _total([each.completion_tokens for each in done])
+    gaps = [gap / _MS for each in done for gap in each.gaps_ns]
+    events = sum(len(each.events_ns) for each in done)
+    stays = [(each.sent_ns, each.last_byte_ns) for each in records if each.last_byte_ns]
+    return Metrics(
+        completed=len(done),
+        failed=len(records) - len(done),
+        failures=_failures(records),
+        duration_s=duration,
+        input_tokens=given,
+        output_tokens=made,
+        reasoning_tokens=_total([each.reasoning_tokens for each in done]),
+        cached_tokens=_total([each.cached_tokens for each in done]),
+        request_throughput=len(done) * per_s,
+        output_throughput=None if made is None else made * per_s,
+        total_token_throughput=None if made is None or given is None else (made + given) * per_s,
+        ttft_ms=summarised([each.ttft_ns / _MS for each in done]),
+        ttft_later_ms=summarised([each.ttft_ns / _MS for each in done if each.index >= opening]),
+        itl_ms=summarised(gaps, independent=len(done)),
+        tpot_ms=summarised(_tpot_ms(done)),
+        e2e_ms=summarised([each.e2e_ns / _MS for each in done]),
+        tokens_per_event=made / events if made is not None and events else None,
+        shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
+        mean_concurrency=sum(end - start for start, end in stays) / _NS * per_s,
+        max_concurrency=_most(stays),
+        sent_per_s=_sent_per_s(records) if level.open else None,
+        lateness_ms=summarised([(each.sent_ns - each.due_ns) / _MS for each in records if each.due_ns]),
+        full_load=_full_load(done, level, made),
+    )
+
+
+def backlog_p99_ms(records: Sequence[RequestRecord]) -> float | None:
+    """How long bytes waited for the client to read them, 99 % of reads; `None` without kernel stamps."""
+    waited = sorted(wait for each in records for wait in each.backlog_ns)
+    return quantile(waited, 0.99) / _MS if waited else None
+
+
+def _duration_s(records: Sequence[RequestRecord]) -> float:
+    ends = [each.last_byte_ns for each in records if each.last_byte_ns]
+    return (max(ends) - min(each.sent_ns for each in records)) / _NS if ends else 0.0
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    """The sum; `None` where the server did not count every one."""
+    known = [each for each in counts if each is not None]
+    return sum(known) if known and len(known) == len(counts) else None
+
+
+def _failures(records: Sequence[RequestRecord]) -> tuple[Failures, ...]:
+    counts = Counter(each.outcome for each in records if not each.ok)
+    first = {each.outcome: each.error for each in reversed(records)}
+    return tuple(
+        Failures(outcome=outcome, count=count, example=first[outcome])
+        for outcome, count in counts.most_common()
+    )
+
+
+def _opening(records: Sequence[RequestRecord], level: Level) -> int:
+    """Index of the first request after the burst with which a closed loop opens."""
+    first = min((each.index for each in records), default=0)
+    return first if level.open else first + (level.concurrency or 0)
+
+
+def _tpot_ms(done: Sequence[RequestRecord]) -> list[float]:
+    return [
+        (each.events_ns[-1] - each.events_ns[0]) / (each.completion_tokens - 1) / _MS
+        for each in done
+        if each.completion_tokens is not None and each.completion_tokens > 1
+    ]
+
+
+def _most(stays: Sequence[tuple[int, int]]) -> int:
+    changes = sorted([(start, 1) for start, _ in stays] + [(end, -1) for _, end in stays])
+    now = most = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def _sent_per_s(records: Sequence[RequestRecord]) -> float | None:
+    sent = [each.sent_ns for each in records]
+    span = max(sent, default=0) - min(sent, default=0)
+    return (len(sent) - 1) * _NS / span if span else None
+
+
+def _full_load(done: Sequence[RequestRecord], level: Level, made: int | None) -> Steadiness | None:
+    """Tokens a second in equal windows between the end of the opening burst and the last send."""
+    sent = sorted(each.sent_ns for each in done)
+    opening = 0 if level.open else min(level.concurrency or 0, len(sent)) - 1
+    if made is None or len(sent) < 2 or sent[-1] <= sent[opening]:
+        return None
+    began, span = sent[opening], sent[-1] - sent[opening]
+    edges = [began + span * at / _WINDOWS for at in range(1, _WINDOWS + 1)]
+    counts = [0.0] * _WINDOWS
+    for each in done:
+        weight = (each.completion_tokens or 0) / len(each.events_ns)
+        for at in each.events_ns:
+            if began <= at < edges[-1]:
+                counts[bisect_right(edges, at)] += weight
+    rates = [count * _WINDOWS * _NS / span for count in counts]
+    cut = mser5(rates)
+    return Steadiness(
+        seconds=span / _NS,
+        tokens_per_s=sum(counts) * _NS / span,
+        interval=batch_means(rates),
+        cut=cut,
+        change=_change(rates, cut),
+    )
+
+
+def _change(rates: Sequence[float], cut: float | None) -> float:
+    at = round((cut or 0.0) * len(rates))
+    if not at or not sum(rates[at:]):
+        return 0.0
+    return sum(rates[:at]) / at / (sum(rates[at:]) / (len(rates) - at)) - 1

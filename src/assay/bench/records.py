@@ -1,0 +1,106 @@
+"""What became of each request, and the compact file that keeps all of it."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay._value import Value
+
+Outcome = Literal[
+    "ok", "http_error", "error_in_stream", "empty", "truncated", "garbage", "connection", "unfinished"
+]
+"""`ok` is a whole stream with text in it; everything else is a failure and in no latency."""
+
+RECORDS_SCHEMA = "assay.bench.records/1"
+
+
+class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One request; times are nanoseconds of CLOCK_MONOTONIC, arrivals as the kernel stamped them.
+
+    Plain and mutable: there are many.
+    """
+
+    index: int
+    """Place in the rung's order."""
+    connection: int
+    nth_on_connection: int
+    """1 for the first request on its connection."""
+    retries: int = 0
+    """1 where a kept-alive connection was gone before any byte came, and a fresh one was used."""
+    due_ns: int = 0
+    """When an open loop wanted it sent; 0 in a closed loop."""
+    sent_ns: int
+    """Just before the first byte left."""
+    first_byte_ns: int = 0
+    last_byte_ns: int = 0
+    status: int = 0
+    """HTTP status; 0 where no head came."""
+    outcome: Outcome
+    error: str = ""
+    """What the server or the network said."""
+    asked_prompt_tokens: int | None = None
+    asked_output_tokens: int | None = None
+    prompt_tokens: int | None = None
+    """As the server counted (`usage`); `None` where it did not say."""
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    finish_reason: str = ""
+    text_chars: int = 0
+    reasoning_chars: int = 0
+    events_ns: list[int] = []
+    """Arrival of each event that carried text, reasoning or a tool call; equal ones shared a read."""
+    tokens_at_event: list[int] = []
+    """Tokens up to and with each such event, where the server says so in each (`continuous_usage_stats`)."""
+    backlog_ns: list[int] = []
+    """For each read: how long the bytes had waited for the client; empty without kernel stamps."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it counts as a success."""
+        return self.outcome == "ok"
+
+    @property
+    def ttft_ns(self) -> int:
+        """From just before the send to the first event with text, reasoning or a tool call."""
+        return self.events_ns[0] - self.sent_ns
+
+    @property
+    def e2e_ns(self) -> int:
+        """From just before the send to the last such event."""
+        return self.events_ns[-1] - self.sent_ns
+
+    @property
+    def gaps_ns(self) -> list[int]:
+        """Between arrivals; events that came in one read are one arrival."""
+        stamps = self.events_ns
+        return [b - a for a, b in pairwise(stamps) if b != a]
+
+
+class RecordFile(Value):
+    """All requests of a rung, warm-ups left out."""
+
+    schema: str = RECORDS_SCHEMA
+    rung: str
+    """Which rung, as the summary names it."""
+    began_ns: int
+    """CLOCK_MONOTONIC at the start of the clock."""
+    ended_ns: int
+    records: tuple[RequestRecord, ...]
+
+
+def write_records(path: Path, content: RecordFile) -> None:
+    """Write the compact file (gzip over MessagePack), whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(gzip.compress(msgspec.msgpack.encode(content), compresslevel=4, mtime=0))
+    part.replace(path)
+
+
+def read_records(path: Path) -> RecordFile:
+    """Read it back."""
+    return msgspec.msgpack.decode(gzip.decompress(path.read_bytes()), type=RecordFile)

@@ -1,0 +1,251 @@
+"""Drives the rungs of a run one after the other, and yields each when it ends."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from assay._value import Value
+from assay.bench.client import OnReport, drive, exchanges
+from assay.bench.client_report import ClientReport
+from assay.bench.doubts import Doubt, doubts, prompts_repeated
+from assay.bench.job import Ended, Job, Report
+from assay.bench.level import Level, due_times_ns
+from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
+from assay.bench.parse import parsed
+from assay.bench.prompts import own_prompts, random_prompts
+from assay.bench.records import RequestRecord
+from assay.bench.requests import Prompt, Secret, Sending, Target, request_bytes
+from assay.errors import NotReady, TooManyFailures, WorkloadError
+
+_STEP_NS = 200_000
+"""A change of the clock's offset below this is our own error of reading it."""
+_LAZY_NS = 1_000_000
+_LINUX = sys.platform == "linux"
+
+
+class RandomPrompts(Value):
+    """Prompts of random words; each rung has its own."""
+
+    input_tokens: int = 1024
+    """Words of a prompt; about as many tokens, which the server's count then verifies."""
+    output_tokens: int = 128
+    """Tokens to ask for."""
+    spread: float = 0.0
+    """Lengths are drawn evenly from so much, as a share, around these."""
+
+
+class OwnPrompts(Value):
+    """Prompts from a JSONL file, in its order; a later rung goes on where the one before stopped."""
+
+    path: str
+    """The file."""
+    output_tokens: int | None = None
+    """Tokens to ask for where a line does not say; `None`: as many as the model likes."""
+
+
+class Workload(Value):
+    """What is sent, apart from how fast."""
+
+    sending: Sending
+    """Route, model and what all requests share."""
+    prompts: RandomPrompts | OwnPrompts = RandomPrompts()
+    """What is asked."""
+    seed: int = 0
+    """The same seed gives the same prompts, order and send times."""
+
+
+class Limits(Value):
+    """When to give up."""
+
+    stall_s: float = 60.0
+    """Seconds without a byte from anyone, with requests in flight."""
+    connect_s: float = 10.0
+    """Seconds until all connections must stand."""
+
+
+class Rung(Value):
+    """One rung, measured."""
+
+    number: int
+    """1 for the first."""
+    level: Level
+    """The load that was asked for."""
+    ended: Ended
+    """Whether it came to its end."""
+    metrics: Metrics
+    """What it says of the server."""
+    client: ClientReport
+    """What it says of ourselves."""
+    doubts: tuple[Doubt, ...]
+    """Why not to take the numbers as they stand."""
+    began_ns: int
+    """CLOCK_MONOTONIC at the start of the clock."""
+    ended_ns: int
+    """The same at its end."""
+
+
+Measured = tuple[Rung, tuple[RequestRecord, ...]]
+OnProgress = Callable[[Level, Report], None]
+
+
+def measure(
+    where: Target,
+    workload: Workload,
+    levels: Sequence[Level],
+    *,
+    key: Secret | None = None,
+    limits: Limits | None = None,
+    progress: OnProgress | None = None,
+) -> Iterator[Measured]:
+    """Drive the levels in order; each rung is yielded with its records as it ends.
+
+    Ends after the first rung that stalls or is interrupted (KeyboardInterrupt), which is yielded too.
+
+    Raises:
+        InputError: the target, the workload or a level is wrong; before anything is sent.
+        NotReady: no connection can be opened.
+        TooManyFailures: of a rung that came to its end, no request was answered.
+    """
+    source = _Source(workload, levels)
+    for number, level in enumerate(levels, 1):
+        prompts, repeated = source.rung(number, level)
+        requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+            spool = Path(folder) / "spool"
+            job = _job(where, level, requests, f"{workload.seed}/{number}/due", limits or Limits())
+            report = drive(job, spool, _for(level, progress))
+            if report.error:
+                raise NotReady(
+                    f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
+                )
+            records = _records(spool, report, prompts, level, key)
+        if not records:
+            raise _nothing_measured(where, report)
+        rung = _rung(number, level, report, records, repeated)
+        if not rung.metrics.completed and rung.ended == "complete":
+            raise _none_answered(where, rung)
+        yield rung, records
+        if rung.ended != "complete":
+            return
+
+
+def _for(level: Level, progress: OnProgress | None) -> OnReport:
+    return lambda report: progress(level, report) if progress else None
+
+
+class _Source:
+    """Gives each rung its prompts, and says how many of them were used before."""
+
+    def __init__(self, workload: Workload, levels: Sequence[Level]) -> None:
+        self._workload = workload
+        self._own: list[Prompt] = []
+        self._used = 0
+        for level in levels:
+            level.checked()
+        if not levels:
+            raise WorkloadError("no level to measure at", hint="--max-concurrency 1,4,16")
+        if isinstance(workload.prompts, OwnPrompts):
+            asked = workload.prompts
+            self._own = own_prompts(Path(asked.path), output_tokens=asked.output_tokens)
+
+    def rung(self, number: int, level: Level) -> tuple[list[Prompt], int]:
+        count = level.warmups + level.requests
+        asked = self._workload.prompts
+        if isinstance(asked, RandomPrompts):
+            seed = f"{self._workload.seed}/{number}"
+            return random_prompts(
+                seed=seed,
+                count=count,
+                tokens=asked.input_tokens,
+                output_tokens=asked.output_tokens,
+                spread=asked.spread,
+            ), 0
+        at = range(self._used, self._used + count)
+        self._used += count
+        repeated = sum(each >= len(self._own) for each in at[level.warmups :])
+        return [self._own[each % len(self._own)] for each in at], repeated
+
+
+def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: Limits) -> Job:
+    return Job(
+        host=where.host,
+        port=where.port,
+        tls=where.scheme == "https",
+        verify=where.verify,
+        requests=requests,
+        warmups=level.warmups,
+        due_ns=due_times_ns(level, seed),
+        concurrency=level.concurrency or 0,
+        stall_s=limits.stall_s,
+        connect_s=limits.connect_s,
+        lazy_ns=_LAZY_NS if _LINUX else 0,
+        kernel_stamps=_LINUX,
+    )
+
+
+def _records(
+    spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, key: Secret | None
+) -> tuple[RequestRecord, ...]:
+    """The timed requests in the order in which they were to be sent."""
+    offset = None if abs(report.offset_moved_ns) > _STEP_NS else report.offset_ns
+    secrets = (key.reveal(),) if key and key.reveal() else ()
+    records = []
+    for exchange in exchanges(spool) if report.began_ns else ():
+        if exchange.index < level.warmups or not exchange.sent_ns:
+            continue
+        record = parsed(exchange, offset, secrets)
+        record.asked_prompt_tokens = prompts[exchange.index].asked_tokens
+        record.asked_output_tokens = prompts[exchange.index].output_tokens
+        records.append(record)
+    return tuple(sorted(records, key=lambda record: record.index))
+
+
+def _rung(
+    number: int, level: Level, report: Report, records: tuple[RequestRecord, ...], repeated: int
+) -> Rung:
+    found = metrics(records, level)
+    backlog = backlog_p99_ms(records)
+    moved = abs(report.offset_moved_ns)
+    client = ClientReport(
+        cpu_s=report.cpu_s,
+        events=sum(len(each.events_ns) for each in records),
+        backlog_p99_ms=backlog,
+        stamps="read" if backlog is None else "kernel",
+        lazy_share=report.lazy_share,
+        clock_moved_ms=moved / 1e6 if moved > _STEP_NS else 0.0,
+    )
+    ended = report.ended or "interrupted"
+    every = doubts(records, level, found, client, ended)
+    if repeated:
+        every = (prompts_repeated(repeated, level.requests), *every)
+    return Rung(
+        number=number,
+        level=level,
+        ended=ended,
+        metrics=found,
+        client=client,
+        doubts=every,
+        began_ns=report.began_ns,
+        ended_ns=report.ended_ns,
+    )
+
+
+def _nothing_measured(where: Target, report: Report) -> BaseException:
+    """The clock had not started yet when a rung ended."""
+    if report.ended == "interrupted":
+        return KeyboardInterrupt()
+    return NotReady(
+        f"{where.url}: nothing came for too long while warming up", hint="look at the server's log"
+    )
+
+
+def _none_answered(where: Target, rung: Rung) -> TooManyFailures:
+    said = tuple(f"{each.count} {each.outcome}: {each.example}" for each in rung.metrics.failures)
+    return TooManyFailures(
+        f"{where.url}: none of {rung.metrics.failed} requests was answered ({rung.level.name})",
+        hint="one request by hand (curl) shows the server's answer in full; --model and --endpoint must fit",
+        details=said,
+    )

@@ -1,0 +1,67 @@
+"""The verb: measures, and keeps each rung on disk as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assay.bench.level import Level
+from assay.bench.records import RecordFile, RequestRecord, write_records
+from assay.bench.requests import Secret
+from assay.bench.run import Limits, OnProgress, Rung, measure
+from assay.bench.summary import RunInfo, summary_json, write_summary
+from assay.errors import InputError
+
+
+class Output:
+    """Where a run goes: `NAME.json`, and `NAME.rungN.records` for each rung beside it."""
+
+    def __init__(self, path: Path, *, detailed: bool = False) -> None:
+        self.path = path
+        self._detailed = detailed
+        self._rungs: list[Rung] = []
+        self._details: list[Sequence[RequestRecord]] = []
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f"{path.name}.part")
+            part.touch()
+            part.unlink()
+        except OSError as error:
+            raise InputError(f"{path.parent}: {error.strerror}", hint="--result-dir names a folder") from None
+
+    def add(self, info: RunInfo, rung: Rung, records: tuple[RequestRecord, ...]) -> None:
+        """Keep one more rung; everything before it stays whole whatever happens."""
+        content = RecordFile(
+            rung=rung.level.name, began_ns=rung.began_ns, ended_ns=rung.ended_ns, records=records
+        )
+        write_records(self.records_path(rung), content)
+        self._rungs.append(rung)
+        if self._detailed:
+            self._details.append(records)
+        write_summary(self.path, summary_json(info, self._rungs, self._details))
+
+    def records_path(self, rung: Rung) -> Path:
+        """The compact file of one rung."""
+        return self.path.with_name(f"{self.path.stem}.rung{rung.number}.records")
+
+
+def bench(
+    info: RunInfo,
+    levels: Sequence[Level],
+    output: Output,
+    *,
+    key: Secret | None = None,
+    limits: Limits | None = None,
+    progress: OnProgress | None = None,
+) -> Iterator[Rung]:
+    """Measure the levels in order; each rung is on disk when it is yielded.
+
+    Raises:
+        InputError: the target, the workload or a level is wrong; before anything is sent.
+        NotReady: no connection can be opened.
+        TooManyFailures: of a rung that came to its end, no request was answered.
+    """
+    rungs = measure(info.where, info.workload, levels, key=key, limits=limits, progress=progress)
+    for rung, records in rungs:
+        output.add(info, rung, records)
+        yield rung

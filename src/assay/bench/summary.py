@@ -1,0 +1,152 @@
+"""The summary of a run as JSON: the keys of vLLM's and SGLang's own tools, and our doubts beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay._value import Value
+from assay.bench.metrics import Metrics
+from assay.bench.records import RequestRecord
+from assay.bench.requests import Json, Target
+from assay.bench.run import Rung, Workload
+from assay.stats import Summary
+
+SUMMARY_SCHEMA = "assay.bench/1"
+
+DEFINITIONS = {
+    "ttft": "ms from just before the send to the first event with text or reasoning",
+    "itl": "ms between two arrivals of a response; events that came in one read are one arrival",
+    "tpot": "ms from the first to the last event with text, over output tokens less one, per request",
+    "e2el": "ms from just before the send to the last event with text",
+    "duration": "s from the first send to the last byte of the last response",
+    "request_throughput": "completed requests / duration",
+    "output_throughput": "output tokens of completed requests, by the server's usage / duration",
+    "total_token_throughput": "input and output tokens of completed requests, by usage / duration",
+    "tokens_per_event": "output tokens / events with text",
+    "percentiles": "p90 from 64 completed requests on, p95 from 130, p99 from 662; null below",
+}
+
+
+_Details = Sequence[Sequence[RequestRecord]]
+
+
+class RunInfo(Value):
+    """What a run was, for its summary."""
+
+    where: Target
+    """The server."""
+    workload: Workload
+    """What was sent."""
+    started: str
+    """Date and time, ISO 8601 with zone."""
+    assay: str
+    """Version of assay."""
+
+
+def summary_json(info: RunInfo, rungs: Sequence[Rung], details: _Details = ()) -> bytes:
+    """The document of a run so far; `details` adds the arrays of each request that vLLM and SGLang write."""
+    every = [_rung(info, rung) for rung in rungs]
+    for keys, records in zip(every, details, strict=False):
+        keys.update(_arrays(records))
+    sending = info.workload.sending
+    document: dict[str, Json] = {
+        "schema": SUMMARY_SCHEMA,
+        "assay": info.assay,
+        "date": info.started,
+        "base_url": info.where.url,
+        "endpoint": sending.endpoint,
+        "model_id": sending.model,
+        "seed": info.workload.seed,
+        "prompts": msgspec.to_builtins(info.workload.prompts),
+        "ignore_eos": sending.ignore_eos,
+        "temperature": sending.temperature,
+        "extra_body": sending.extra_body,
+        "headers": [name for name, _ in sending.headers],  # values may be secrets
+        "definitions": dict(DEFINITIONS),
+        "rungs": list(every),
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def write_summary(path: Path, document: bytes) -> None:
+    """Write it, whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(document)
+    part.replace(path)
+
+
+def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
+    level, found = rung.level, rung.metrics
+    return {
+        "rung": rung.number,
+        "ended": rung.ended,
+        "backend": "openai-chat" if "chat" in info.workload.sending.endpoint else "openai",
+        "model_id": info.workload.sending.model,
+        "num_prompts": level.requests,
+        "request_rate": "inf" if level.rate_per_s is None else level.rate_per_s,
+        "burstiness": None if math.isinf(level.burstiness) else level.burstiness,
+        "max_concurrency": level.concurrency,
+        "duration": found.duration_s,
+        "completed": found.completed,
+        "failed": found.failed,
+        "total_input_tokens": found.input_tokens,
+        "total_output_tokens": found.output_tokens,
+        "reasoning_tokens": found.reasoning_tokens,
+        "cached_tokens": found.cached_tokens,
+        "request_throughput": found.request_throughput,
+        "input_throughput": _per_s(found.input_tokens, found),
+        "output_throughput": found.output_throughput,
+        "total_token_throughput": found.total_token_throughput,
+        "total_throughput": found.total_token_throughput,
+        "concurrency": found.mean_concurrency,
+        "max_concurrent_requests": found.max_concurrency,
+        **_spread("ttft_ms", found.ttft_ms),
+        **_spread("ttft_after_opening_ms", found.ttft_later_ms),
+        **_spread("tpot_ms", found.tpot_ms),
+        **_spread("itl_ms", found.itl_ms),
+        **_spread("e2el_ms", found.e2e_ms),
+        **_spread("e2e_latency_ms", found.e2e_ms),
+        "max_itl_ms": found.itl_ms.greatest,
+        "tokens_per_event": found.tokens_per_event,
+        "shared_arrivals": found.shared_arrivals,
+        "sent_per_s": found.sent_per_s,
+        **_spread("lateness_ms", found.lateness_ms),
+        "full_load": msgspec.to_builtins(found.full_load),
+        "failures": msgspec.to_builtins(found.failures),
+        "client": msgspec.to_builtins(rung.client),
+        "doubts": msgspec.to_builtins(rung.doubts),
+    }
+
+
+def _per_s(count: int | None, found: Metrics) -> float | None:
+    return None if count is None or not found.duration_s else count / found.duration_s
+
+
+def _spread(name: str, summary: Summary) -> dict[str, Json]:
+    """The keys that both tools write for one latency."""
+    return {
+        f"mean_{name}": summary.mean,
+        f"median_{name}": summary.median,
+        f"std_{name}": summary.std,
+        f"p90_{name}": summary.p90,
+        f"p95_{name}": summary.p95,
+        f"p99_{name}": summary.p99,
+    }
+
+
+def _arrays(records: Sequence[RequestRecord]) -> dict[str, Json]:
+    """One element for each request, in seconds, as `--save-detailed` and `--output-details` have them."""
+    began = min((each.sent_ns for each in records), default=0)
+    return {
+        "input_lens": [each.prompt_tokens for each in records],
+        "output_lens": [each.completion_tokens if each.ok else 0 for each in records],
+        "ttfts": [each.ttft_ns / 1e9 if each.ok else None for each in records],
+        "itls": [[gap / 1e9 for gap in each.gaps_ns] for each in records],
+        "latencies": [each.e2e_ns / 1e9 if each.ok else None for each in records],
+        "start_times": [(each.sent_ns - began) / 1e9 for each in records],
+        "errors": [each.error for each in records],
+    }

@@ -1,0 +1,81 @@
+"""`assay bench`: load a server, record every request, say how far the numbers can be trusted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from types import FrameType
+
+from assay import __version__
+from assay.cli.bench_options import BenchOptions
+from assay.errors import InputError, MeasurementError
+
+
+def bench(*, options: BenchOptions | None = None) -> int:
+    """Measure a running server: latency and throughput at one load or a ladder of loads.
+
+    Each rung is written as it ends: a summary with the keys of vLLM's and SGLang's own tools, and a compact
+    file with every request beside it. Exit code 0: measured, doubts and all; 6: no number can be drawn.
+    """
+    from assay import reports  # loaded only when it runs: `--help` stays fast
+    from assay.bench import Limits, Output, RunInfo, bench, served_model, summary_json
+    from assay.cli import bench_plan
+    from assay.cli.bench_progress import BenchProgress
+
+    options = options or BenchOptions()
+    if not options.stall_timeout > 0:
+        raise InputError("--stall-timeout: more than 0 was expected")
+    where, key = bench_plan.where(options), bench_plan.api_key(options, os.environ)
+    levels = bench_plan.levels(options)
+    bench_plan.workload(options, "")  # what is wrong with it is said before the server is asked anything
+    now = datetime.now().astimezone()
+    output = Output(
+        options.result_dir / (options.result_filename or f"bench-{now:%Y%m%d-%H%M%S}.json"),
+        detailed=options.save_detailed,
+    )
+    model = options.model or served_model(where, key=key)
+    info = RunInfo(
+        where=where,
+        workload=bench_plan.workload(options, model),
+        started=now.isoformat(timespec="seconds"),
+        assay=__version__,
+    )
+    rungs = []
+    with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
+        limits = Limits(stall_s=options.stall_timeout)
+        for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
+            rungs.append(rung)
+            progress.clear()
+            if not options.json:
+                print(reports.bench_text(rung), end="\n\n", flush=True)
+    if options.json:
+        print(summary_json(info, rungs).decode(), end="")
+    else:
+        print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
+    print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
+    if rungs[-1].ended == "interrupted":
+        raise KeyboardInterrupt
+    if rungs[-1].ended == "stalled":
+        raise MeasurementError(
+            f"{rungs[-1].level.name}: nothing came for {options.stall_timeout:g} s; stopped",
+            hint="look at the server's log; --stall-timeout if it really needs longer",
+        )
+    return 0
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: what was measured is kept."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

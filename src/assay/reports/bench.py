@@ -1,0 +1,108 @@
+"""A rung of `assay bench` as text for 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from assay.bench import DEFINITIONS, Rung
+from assay.reports.harmless import harmless, printable
+from assay.stats import Summary
+
+_FIRST = 26
+
+
+def bench_text(rung: Rung, width: int = 80) -> str:
+    """Everything about one rung: figures, each with its definition, then doubts."""
+    found, level = rung.metrics, rung.level
+    ended = "" if rung.ended == "complete" else f", {rung.ended}"
+    lines = [
+        f"{level.name}: {found.completed} completed, {found.failed} failed in {found.duration_s:.1f} s{ended}"
+    ]
+    lines += [
+        _row("", ("mean", "median", "p90", "p99")),
+        _latency("TTFT ms", found.ttft_ms),
+        _latency("  after the opening burst", found.ttft_later_ms) if not level.open else "",
+        _latency("ITL ms (between arrivals)", found.itl_ms),
+        _latency("TPOT ms", found.tpot_ms),
+        _latency("E2E ms", found.e2e_ms),
+        _latency("sent late by, ms", found.lateness_ms) if level.open else "",
+        _row("requests/s", (_number(found.request_throughput),)),
+        _row("output tokens/s", (_number(found.output_throughput), *_interval(rung))),
+        _row("input + output tokens/s", (_number(found.total_token_throughput),)),
+        _row("tokens per event", (_number(found.tokens_per_event),)),
+        _row("in flight, mean", (_number(found.mean_concurrency),)),
+    ]
+    lines += _doubts(rung, width)
+    return "\n".join(harmless(line) for line in lines if line)
+
+
+def bench_definitions(width: int = 80) -> str:
+    """What each figure means."""
+    names = ("ttft", "itl", "tpot", "e2el", "output_throughput", "percentiles")
+    lines = ["Definitions"]
+    for name in names:
+        label = {"e2el": "E2E", "output_throughput": "tokens/s"}.get(
+            name, name.upper() if len(name) < 5 else name
+        )
+        lines += textwrap.wrap(
+            f"{label}: {DEFINITIONS[name]}", width, initial_indent="  ", subsequent_indent="    "
+        )
+    return "\n".join(lines)
+
+
+def bench_ladder(rungs: Sequence[Rung]) -> str:
+    """All rungs of a run, one a line."""
+    lines = [_step("load", ("out tok/s", "req/s", "TTFT p50", "ITL p50", "TPOT p50", "doubts"))]
+    for rung in rungs:
+        found = rung.metrics
+        figures = (
+            found.output_throughput,
+            found.request_throughput,
+            found.ttft_ms.median,
+            found.itl_ms.median,
+            found.tpot_ms.median,
+        )
+        blocking = sum(doubt.blocks for doubt in rung.doubts)
+        lines.append(_step(rung.level.name, [*map(_number, figures), str(blocking or "-")]))
+    return "\n".join(lines)
+
+
+def _step(name: str, cells: Sequence[str]) -> str:
+    sizes = (10, 9, 10, 9, 10, 8)
+    return f"{name[:23]:<24}{''.join(f'{cell:>{size}}' for cell, size in zip(cells, sizes, strict=True))}"
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return f"  {name:<{_FIRST}}{''.join(f'{cell:>12}' for cell in cells)}".rstrip()
+
+
+def _latency(name: str, summary: Summary) -> str:
+    if not summary.count:
+        return ""
+    return _row(name, [_number(each) for each in (summary.mean, summary.median, summary.p90, summary.p99)])
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+
+
+def _interval(rung: Rung) -> tuple[str, ...]:
+    load = rung.metrics.full_load
+    if load is None or load.interval is None:
+        return ()
+    return (f"  full load {_number(load.interval.low)} to {_number(load.interval.high)}",)
+
+
+def _doubts(rung: Rung, width: int) -> list[str]:
+    lines = []
+    for doubt in rung.doubts:
+        mark = "doubt" if doubt.blocks else "note"
+        text = f"{mark}: {printable(doubt.text)} [{doubt.code}]"
+        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            f"mend: {doubt.mend}", width, initial_indent="    ", subsequent_indent="      "
+        )
+    return lines
