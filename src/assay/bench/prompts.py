@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from assay.bench.requests import Json, Prompt
+from assay.bench.requests import Prompt
 from assay.errors import WorkloadError
 
 _TEXT = """
@@ -71,7 +72,7 @@ def _spelt(number: int) -> list[str]:
 
 class _Line(msgspec.Struct):
     prompt: str | None = None
-    messages: list[dict[str, Json]] | None = None
+    messages: list[dict[str, Any]] | None = None
     output_tokens: int | None = None
     max_tokens: int | None = None
 

@@ -117,9 +117,10 @@ def _extra_body(text: str | None) -> dict[str, Json]:
     if text is None:
         return {}
     try:
-        return msgspec.json.decode(text, type=dict[str, Json])
+        read: dict[str, Json] = msgspec.json.decode(text, type=dict)
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"--extra-body is no JSON object: {error}") from None
+    return read
 
 
 def _header(text: str) -> tuple[str, str]:

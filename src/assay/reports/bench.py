@@ -101,7 +101,9 @@ def _doubts(rung: Rung, width: int) -> list[str]:
     for doubt in rung.doubts:
         mark = "doubt" if doubt.blocks else "note"
         text = f"{mark}: {printable(doubt.text)} [{doubt.code}]"
-        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
         lines += textwrap.wrap(
             f"mend: {doubt.mend}", width, initial_indent="    ", subsequent_indent="      "
         )

@@ -1,0 +1,168 @@
+"""The program: what it prints, keeps and returns, and what is left when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.bench.servers import HEAD, Scripted, Step, chunk, event, said, streamed, usage
+
+from assay.bench import read_records
+from assay.cli import main
+
+KEY = "sk-5f00ba4"
+ANSWER = streamed(
+    event({"choices": [{"text": "a"}]}),
+    event({"choices": [{"text": "b", "finish_reason": "length"}]}),
+    usage(8, 2),
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Callable[..., Scripted]]:
+    running: list[Scripted] = []
+
+    def begin(answer: Callable[[int, int, bytes], Sequence[Step]] = lambda *_: ANSWER) -> Scripted:
+        running.append(Scripted(answer))
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.stop()
+
+
+def options(server: Scripted, folder: Path, *more: str) -> list[str]:
+    return [
+        *("bench", "--base-url", server.where.url, "--model", "m", "--result-dir", str(folder)),
+        *("--result-filename", "r.json", "--random-input-len", "8", "--random-output-len", "2", *more),
+    ]
+
+
+def test_a_ladder_is_measured_printed_and_kept(
+    server: Callable[..., Scripted],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    running = server()
+    assert main(options(running, tmp_path, "--max-concurrency", "1,3", "--num-prompts", "6")) == 0
+    shown = capsys.readouterr()
+    assert "concurrency 1: 6 completed, 0 failed" in shown.out
+    assert "[too-few-requests]" in shown.out
+    assert "TTFT: ms from just before the send" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "r.json" in shown.err
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert [rung["max_concurrency"] for rung in document["rungs"]] == [1, 3]
+    assert all(f"Bearer {KEY}".encode() in request for request in running.requests)
+    kept = (tmp_path / "r.json").read_text() + shown.out + shown.err
+    assert KEY not in kept
+    assert len(running.requests) == len(set(running.requests)) == 2 * (6 + 1)
+    records = read_records(tmp_path / "r.rung2.records").records
+    assert [each.index for each in records] == list(range(1, 7))
+
+
+def test_the_summary_has_the_keys_of_vllm_and_sglang(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--request-rate", "200", "--num-prompts", "70", "--save-detailed", "--json")
+    assert main(options(server(), tmp_path, *more)) == 0
+    shown = json.loads(capsys.readouterr().out)
+    [rung] = json.loads((tmp_path / "r.json").read_text())["rungs"]
+    keys = "backend model_id request_rate max_concurrency duration completed failed total_input_tokens "
+    keys += (
+        "total_output_tokens request_throughput output_throughput total_token_throughput total_throughput "
+    )
+    keys += (
+        "input_throughput concurrency max_concurrent_requests input_lens output_lens ttfts itls latencies "
+    )
+    keys += "start_times errors"
+    spreads = [f"{a}_{b}_ms" for a in ("mean", "median", "std", "p90", "p95", "p99") for b in
+               ("ttft", "tpot", "itl", "e2el", "e2e_latency")]  # fmt: skip
+    assert {*keys.split(), *spreads} <= set(rung)
+    assert rung["p90_ttft_ms"] is not None
+    assert rung["p99_ttft_ms"] is None
+    assert (rung["completed"], rung["total_output_tokens"], len(rung["ttfts"])) == (70, 140, 70)
+    assert shown["rungs"][0]["request_rate"] == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "text"),
+    [
+        (("--max-concurrency", "1,x"), 2, "whole numbers"),
+        (("--request-rate", "0"), 2, "more than 0"),
+        (("--dataset-name", "custom"), 2, "--dataset-path"),
+        (("--extra-body", "[1]"), 2, "JSON object"),
+        (("--header", "x"), 2, "KEY=VALUE"),
+        (("--base-url", "http://127.0.0.1:1"), 6, "refused"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    server: Callable[..., Scripted],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    code: int,
+    text: str,
+) -> None:
+    given = [word for word in options(server(), tmp_path) if more[0] != "--base-url" or word != "--base-url"]
+    if more[0] == "--base-url":
+        given = [word for word in given if not word.startswith("http")]
+    assert main([*given, *more]) == code
+    assert text in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stall_is_named_and_what_was_measured_is_kept(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running: Scripted = server(lambda *_: [HEAD, "hang"] if len(running.requests) > 12 else ANSWER)
+    more = ("--max-concurrency", "1,2,4", "--num-prompts", "8", "--stall-timeout", "0.5")
+    assert main(options(running, tmp_path, *more)) == 6
+    assert "nothing came for 0.5 s" in capsys.readouterr().err
+    ended = [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]]
+    assert ended == ["complete", "stalled"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_finished_rungs_outlive_any_end(
+    server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals
+) -> None:
+    running: Scripted = server(
+        lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 12 else ANSWER
+    )
+    command = [sys.executable, "-m", "assay", *options(running, tmp_path, "--max-concurrency", "1,2")]
+    command += ["--num-prompts", "8"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while len(running.requests) < 14 and time.monotonic() < until:
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.kill(process.pid, number)
+        _, errors = process.communicate(timeout=30)
+    ended = [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]]
+    if number == signal.SIGKILL:
+        assert ended == ["complete"]
+    else:
+        assert process.returncode == 130
+        assert ended == ["complete", "interrupted"]
+        assert "Traceback" not in errors
+    assert len(read_records(tmp_path / "r.rung1.records").records) == 8
+
+
+def test_the_model_is_asked_for_where_it_is_not_named(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [
+        word for word in options(server(), tmp_path, "--num-prompts", "1") if word not in ("--model", "m")
+    ]
+    assert main(given) == 6
+    assert "/v1/models" in capsys.readouterr().err
