@@ -65,6 +65,9 @@ def test_stamps_never_run_backwards_nor_ahead(kernel: list[int], found: list[int
 def test_without_the_kernels_stamps_reads_count() -> None:
     assert arrivals(exchange([b"a", b"b"]), OFFSET) == ([1000, 2000], [])
     assert arrivals(exchange([b"a"], kernel=[900]), None) == ([1000], [])
+    mixed = exchange([b"a", b"b"], kernel=[900, 1500])
+    mixed.kernel[0] = b""
+    assert arrivals(mixed, OFFSET) == ([1000, 1500], [500])
 
 
 @given(st.binary(max_size=300), st.sampled_from(["complete", "closed", "garbage", "unfinished"]))

@@ -16,6 +16,8 @@ class ClientReport(Value):
     """Events with text that it received."""
     stamps: Literal["kernel", "read"]
     """Who stamped the arrivals: the kernel as they came, or the client as it read them."""
+    unstamped_reads: int
+    """Reads that the kernel did not stamp."""
     backlog_p99_ms: float | None
     """Between the kernel's stamp and the read, 99 % of reads; `None` without kernel stamps."""
     lazy_share: float

@@ -143,7 +143,7 @@ def _client(found: Metrics, client: ClientReport) -> Iterator[Doubt]:
             text=f"bytes waited {backlog:.1f} ms (p99) for this client: it was late, not the server",
             mend="run assay on an idle machine or core, with a lower --max-concurrency",
         )
-    if client.stamps == "read":
+    if client.stamps == "read" or client.unstamped_reads > _TOLERATED * client.events:
         yield Doubt(
             code="read-stamps",
             blocks=False,

@@ -33,20 +33,21 @@ def parsed(exchange: Exchange, offset_ns: int | None, secrets: tuple[str, ...] =
 
 
 def arrivals(exchange: Exchange, offset_ns: int | None) -> tuple[list[int], list[int]]:
-    """Arrival of each read, and how long it had waited; the latter is empty without the kernel's stamps.
+    """Arrival of each read, and how long each that the kernel stamped had waited.
 
     A stamp of the kernel later than the read itself, or earlier than the one before, is none: the read's own
-    takes its place.
+    takes its place, as it does where there is no stamp (Linux begins to stamp a moment after it was asked).
     """
-    if offset_ns is None or not all(len(each) == _TIMESPEC.size for each in exchange.kernel):
+    if offset_ns is None:
         return exchange.stamps_ns, []
     found, waited, before = [], [], 0
     for read_ns, data in zip(exchange.stamps_ns, exchange.kernel, strict=True):
-        seconds, nanoseconds = _TIMESPEC.unpack(data)
-        kernel_ns = seconds * 1_000_000_000 + nanoseconds - offset_ns
-        at = max(before, min(kernel_ns, read_ns))
+        at = read_ns
+        if len(data) == _TIMESPEC.size:
+            seconds, nanoseconds = _TIMESPEC.unpack(data)
+            at = max(before, min(seconds * 1_000_000_000 + nanoseconds - offset_ns, read_ns))
+            waited.append(read_ns - at)
         found.append(at)
-        waited.append(read_ns - at)
         before = at
     return found, waited
 
@@ -97,6 +98,7 @@ class _Reader:
             last_byte_ns=stamps[-1],
             outcome="ok",
             backlog_ns=backlog,
+            unstamped_reads=len(exchange.reads) - len(backlog),
             events_ns=[],
             tokens_at_event=[],
         )

@@ -58,7 +58,9 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     tokens_at_event: list[int] = []
     """Tokens up to and with each such event, where the server says so in each (`continuous_usage_stats`)."""
     backlog_ns: list[int] = []
-    """For each read: how long the bytes had waited for the client; empty without kernel stamps."""
+    """For each read that the kernel stamped: how long the bytes had waited for the client."""
+    unstamped_reads: int = 0
+    """Reads that it did not stamp."""
 
     @property
     def ok(self) -> bool:

@@ -209,9 +209,11 @@ def _rung(
     found = metrics(records, level)
     backlog = backlog_p99_ms(records)
     moved = abs(report.offset_moved_ns)
+    unstamped = sum(each.unstamped_reads for each in records)
     client = ClientReport(
         cpu_s=report.cpu_s,
         events=sum(len(each.events_ns) for each in records),
+        unstamped_reads=unstamped,
         backlog_p99_ms=backlog,
         stamps="read" if backlog is None else "kernel",
         lazy_share=report.lazy_share,
