@@ -79,10 +79,10 @@ class Connection:
 
     def follow(self) -> Framing:
         """The framing, fed with all that came; each byte is fed once."""
-        framing, reads = self.framing, self.reads
-        while self.unfed < len(reads):
-            framing.feed(reads[self.unfed])
-            self.unfed += 1
+        framing = self.framing
+        if self.unfed < len(self.reads):
+            framing.feed(b"".join(self.reads[self.unfed :]))
+            self.unfed = len(self.reads)
         self.fast = framing.head and framing.chunked and not framing.trailers
         return framing
 

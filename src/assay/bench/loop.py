@@ -8,6 +8,7 @@ import os
 import socket
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -21,6 +22,10 @@ _TICK_NS = 100_000_000
 _BUSY_PER_S, _CALM_PER_S = 1000, 250
 """Reads wait for company from so many reads a second in all, while one stream has fewer than so many."""
 _OPEN_AHEAD = 256
+_PIECE = 1 << 20
+"""Bytes that are written at once: more would keep reads waiting."""
+_A_TURN, _BEHIND = 64, 16
+"""So many connections are looked at in a turn that waits, for responses with so many reads to follow."""
 _STDIN = 0
 
 Say = Callable[[Report], None]
@@ -31,7 +36,8 @@ class Loop:
 
     def __init__(self, job: Job, spool: int, say: Say) -> None:
         self._job, self._spool_fd, self._say = job, spool, say
-        self._spool: list[bytes] = []
+        self._spool: deque[bytes] = deque()
+        self._spooled = 0
         self._encoder = msgspec.msgpack.Encoder()
         self._poller = Poller()
         self._connections: dict[int, Connection] = {}
@@ -46,6 +52,7 @@ class Loop:
         self._ended: Ended | None = None
         self._last_byte = 0
         self._lazy = False
+        self._rota: list[Connection] = []
         self._reads = self._turns = self._lazy_turns = 0
         info = socket.getaddrinfo(job.host, job.port, type=socket.SOCK_STREAM)[0]
         self._family, self._address = info[0], info[4]
@@ -114,10 +121,13 @@ class Loop:
             wait_ns = min(tick - now, send() - now) if send else tick - now
             lazy = min(self._job.lazy_ns, wait_ns) if self._lazy else 0
             if lazy > 0:
-                time.sleep(lazy / 1e9)
+                self._catch_up()
+                time.sleep(max(0, now + lazy - time.monotonic_ns()) / 1e9)
                 wait_ns -= lazy
                 self._lazy_turns += 1
             self._turns += 1
+            if self._spooled >= _PIECE:
+                self._write_out()
             self._serve(self._poller.ready(max(0, wait_ns) / 1e9, fine=send is not None))
 
     def _send_due(self) -> int:
@@ -138,7 +148,8 @@ class Loop:
             if connection.index >= 0:
                 self._record(connection, "unfinished", self._ended or "")
                 self._drop(connection)
-        self._write_out()
+        while self._spool:
+            self._write_out()
         return self._ended or "complete"
 
     # ---- connections and sends ------------------------------------------------------------------------
@@ -317,6 +328,18 @@ class Loop:
             else:
                 self._replace(connection)
 
+    def _catch_up(self) -> None:
+        """While reads wait for company, follow some responses, so that little is left to do at their ends.
+
+        Many streams that end together would otherwise keep each other's next request back.
+        """
+        if not self._rota:
+            self._rota = list(self._connections.values())
+        for connection in self._rota[-_A_TURN:]:
+            if connection.state == "busy" and len(connection.reads) - connection.unfed >= _BEHIND:
+                self._look(connection)
+        del self._rota[-_A_TURN:]
+
     def _lost(self, connection: Connection, fate: Fate, detail: str) -> None:
         """The connection is gone: the exchange on it ends, or is tried once more where no byte had come."""
         index, due_ns = connection.index, connection.due_ns
@@ -379,15 +402,20 @@ class Loop:
     def _put(self, exchange: Exchange) -> None:
         data = self._encoder.encode(exchange)
         self._spool += (len(data).to_bytes(4, "little"), data)
+        self._spooled += 4 + len(data)
         self._in_flight -= 1
         self._left -= 1
         self._done += exchange.fate == "complete"
         self._failed += exchange.fate != "complete"
 
     def _write_out(self) -> None:
-        """What ended goes to the spool, where it outlives us."""
-        data = memoryview(b"".join(self._spool))
-        self._spool.clear()
+        """What ended goes to the spool, a piece at a time."""
+        parts, size = [], 0
+        while self._spool and size < _PIECE:
+            parts.append(self._spool.popleft())
+            size += len(parts[-1])
+        self._spooled -= size
+        data = memoryview(b"".join(parts))
         while data:
             data = data[os.write(self._spool_fd, data) :]
 
