@@ -11,15 +11,14 @@ import pytest
 
 from assay.bench import Level, Prompt, Secret, Sending, target
 from assay.bench.level import due_times_ns
-from assay.bench.prompts import own_prompts, random_prompts
+from assay.bench.prompts import RandomPrompts, own_prompts, random_prompts
 from assay.bench.requests import request_bytes
 from assay.errors import InputError, WorkloadError
 
 
 def test_prompts_repeat_with_the_seed_and_with_nothing_else() -> None:
     first, again, other = (
-        random_prompts(seed=seed, count=50, tokens=20, output_tokens=5, spread=0.0)
-        for seed in ("0/1", "0/1", "0/2")
+        random_prompts(RandomPrompts(input_tokens=20), seed=seed, count=50) for seed in ("0/1", "0/1", "0/2")
     )
     assert first == again
     assert not {each.text for each in first} & {each.text for each in other}
@@ -29,7 +28,7 @@ def test_prompts_repeat_with_the_seed_and_with_nothing_else() -> None:
 
 
 def test_lengths_spread_evenly_around_what_was_asked() -> None:
-    prompts = random_prompts(seed="0", count=2000, tokens=100, output_tokens=10, spread=0.5)
+    prompts = random_prompts(RandomPrompts(input_tokens=100, spread=0.5), seed="0", count=2000)
     lengths = [each.asked_tokens or 0 for each in prompts]
     assert (min(lengths), max(lengths)) == (50, 150)
     assert statistics.fmean(lengths) == pytest.approx(100, rel=0.03)

@@ -65,7 +65,7 @@ def test_a_ladder_is_measured_printed_and_kept(
     assert all(f"Bearer {KEY}".encode() in request for request in running.requests)
     kept = (tmp_path / "r.json").read_text() + shown.out + shown.err
     assert KEY not in kept
-    assert len(running.requests) == len(set(running.requests)) == 2 * (6 + 1)
+    assert len(running.requests) == len(set(running.requests)) == 2 + 2 * (6 + 1)
     records = read_records(tmp_path / "r.rung2.records").records
     assert [each.index for each in records] == list(range(1, 7))
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_is_said(
 def test_a_stall_is_named_and_what_was_measured_is_kept(
     server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running: Scripted = server(lambda *_: [HEAD, "hang"] if len(running.requests) > 12 else ANSWER)
+    running: Scripted = server(lambda *_: [HEAD, "hang"] if len(running.requests) > 14 else ANSWER)
     more = ("--max-concurrency", "1,2,4", "--num-prompts", "8", "--stall-timeout", "0.5")
     assert main(options(running, tmp_path, *more)) == 6
     assert "nothing came for 0.5 s" in capsys.readouterr().err
@@ -137,13 +137,13 @@ def test_finished_rungs_outlive_any_end(
     server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals
 ) -> None:
     running: Scripted = server(
-        lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 12 else ANSWER
+        lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 14 else ANSWER
     )
     command = [sys.executable, "-m", "assay", *options(running, tmp_path, "--max-concurrency", "1,2")]
     command += ["--num-prompts", "8"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
-        while len(running.requests) < 14 and time.monotonic() < until:
+        while len(running.requests) < 16 and time.monotonic() < until:
             assert process.poll() is None
             time.sleep(0.01)
         os.kill(process.pid, number)

@@ -2,13 +2,15 @@
 
 from assay.bench.client_report import ClientReport
 from assay.bench.doubts import Doubt
+from assay.bench.fit import fitted
 from assay.bench.job import Ended, Report
 from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
 from assay.bench.models import served_model
+from assay.bench.prompts import OwnPrompts, RandomPrompts
 from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
 from assay.bench.requests import Endpoint, Json, Prompt, Secret, Sending, Target, target
-from assay.bench.run import Limits, OnProgress, OwnPrompts, RandomPrompts, Rung, Workload, measure
+from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
 
@@ -41,6 +43,7 @@ __all__ = [
     "Target",
     "Workload",
     "bench",
+    "fitted",
     "measure",
     "read_records",
     "served_model",

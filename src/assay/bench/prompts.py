@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from assay._value import Value
 from assay.bench.requests import Prompt
 from assay.errors import WorkloadError
 
@@ -31,13 +32,42 @@ _MOST_BYTES = 1 << 30
 _UNIQUE = 4
 
 
-def random_prompts(*, seed: str, count: int, tokens: int, output_tokens: int, spread: float) -> list[Prompt]:
-    """Prompts of `tokens` words; lengths are drawn evenly from `tokens * (1 ± spread)`, outputs likewise.
+class RandomPrompts(Value):
+    """Prompts of random words; each rung has its own."""
+
+    input_tokens: int = 1024
+    """Tokens of a prompt, which the server's count then verifies."""
+    output_tokens: int = 128
+    """Tokens to ask for."""
+    spread: float = 0.0
+    """Lengths are drawn evenly from so much, as a share, around these."""
+    tokens_per_word: float = 1.0
+    """What the server's tokenizer makes of a word; `fitted` finds it."""
+    fixed_tokens: float = 0.0
+    """Tokens that a prompt has without any word: the chat template."""
+
+    def words(self, tokens: int) -> int:
+        """How many words make so many tokens."""
+        return max(1, round((tokens - self.fixed_tokens) / self.tokens_per_word))
+
+
+class OwnPrompts(Value):
+    """Prompts from a JSONL file, in its order; a later rung goes on where the one before stopped."""
+
+    path: str
+    """The file."""
+    output_tokens: int | None = None
+    """Tokens to ask for where a line does not say; `None`: as many as the model likes."""
+
+
+def random_prompts(asked: RandomPrompts, *, seed: str, count: int) -> list[Prompt]:
+    """Prompts of random words; lengths are drawn evenly from `1 ± spread` of what is asked.
 
     No two prompts of one seed begin alike: the first words spell the prompt's number from a place that the
     seed draws, so that no prefix cache can help beyond a chat template.
     """
-    if tokens < 1 or output_tokens < 1:
+    spread = asked.spread
+    if asked.input_tokens < 1 or asked.output_tokens < 1:
         raise WorkloadError("prompts and outputs need at least one token")
     if not 0 <= spread < 1:
         raise WorkloadError(f"--random-range-ratio {spread}: expected at least 0 and below 1")
@@ -45,13 +75,14 @@ def random_prompts(*, seed: str, count: int, tokens: int, output_tokens: int, sp
     start = draw.randrange(len(WORDS) ** _UNIQUE)
     prompts = []
     for number in range(count):
-        length = _drawn(draw, tokens, spread)
+        tokens = _drawn(draw, asked.input_tokens, spread)
+        length = asked.words(tokens)
         words = [*_spelt(start + number), *draw.choices(WORDS, k=max(0, length - _UNIQUE))][:length]
         prompts.append(
             Prompt(
                 text=" ".join(words),
-                asked_tokens=length,
-                output_tokens=_drawn(draw, output_tokens, spread),
+                asked_tokens=tokens,
+                output_tokens=_drawn(draw, asked.output_tokens, spread),
             )
         )
     return prompts

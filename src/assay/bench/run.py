@@ -15,7 +15,7 @@ from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
 from assay.bench.parse import parsed
-from assay.bench.prompts import own_prompts, random_prompts
+from assay.bench.prompts import OwnPrompts, RandomPrompts, own_prompts, random_prompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Secret, Sending, Target, request_bytes
 from assay.errors import NotReady, TooManyFailures, WorkloadError
@@ -24,26 +24,6 @@ _STEP_NS = 200_000
 """A change of the clock's offset below this is our own error of reading it."""
 _LAZY_NS = 1_000_000
 _LINUX = sys.platform == "linux"
-
-
-class RandomPrompts(Value):
-    """Prompts of random words; each rung has its own."""
-
-    input_tokens: int = 1024
-    """Words of a prompt; about as many tokens, which the server's count then verifies."""
-    output_tokens: int = 128
-    """Tokens to ask for."""
-    spread: float = 0.0
-    """Lengths are drawn evenly from so much, as a share, around these."""
-
-
-class OwnPrompts(Value):
-    """Prompts from a JSONL file, in its order; a later rung goes on where the one before stopped."""
-
-    path: str
-    """The file."""
-    output_tokens: int | None = None
-    """Tokens to ask for where a line does not say; `None`: as many as the model likes."""
 
 
 class Workload(Value):
@@ -155,14 +135,7 @@ class _Source:
         count = level.warmups + level.requests
         asked = self._workload.prompts
         if isinstance(asked, RandomPrompts):
-            seed = f"{self._workload.seed}/{number}"
-            return random_prompts(
-                seed=seed,
-                count=count,
-                tokens=asked.input_tokens,
-                output_tokens=asked.output_tokens,
-                spread=asked.spread,
-            ), 0
+            return random_prompts(asked, seed=f"{self._workload.seed}/{number}", count=count), 0
         at = range(self._used, self._used + count)
         self._used += count
         repeated = sum(each >= len(self._own) for each in at[level.warmups :])

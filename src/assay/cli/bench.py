@@ -22,7 +22,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     file with every request beside it. Exit code 0: measured, doubts and all; 6: no number can be drawn.
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
-    from assay.bench import Limits, Output, RunInfo, bench, served_model, summary_json
+    from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model, summary_json
     from assay.cli import bench_plan
     from assay.cli.bench_progress import BenchProgress
 
@@ -38,15 +38,16 @@ def bench(*, options: BenchOptions | None = None) -> int:
         detailed=options.save_detailed,
     )
     model = options.model or served_model(where, key=key)
+    limits = Limits(stall_s=options.stall_timeout)
+    workload = bench_plan.workload(options, model)
     info = RunInfo(
         where=where,
-        workload=bench_plan.workload(options, model),
+        workload=fitted(where, workload, key=key, limits=limits),
         started=now.isoformat(timespec="seconds"),
         assay=__version__,
     )
     rungs = []
     with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
-        limits = Limits(stall_s=options.stall_timeout)
         for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
             rungs.append(rung)
             progress.clear()
