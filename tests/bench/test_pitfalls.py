@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.bench.servers import HEAD, LAST, Scripted, Step, chunk, event, said, streamed, usage
 
@@ -215,6 +216,22 @@ def test_nobody_there_is_not_ready() -> None:
     workload = Workload(sending=Sending(model="m"))
     with pytest.raises(NotReady, match="refused"):
         list(measure(target(f"http://127.0.0.1:{port}"), workload, [Level(requests=1, concurrency=1)]))
+
+
+def test_a_name_with_several_addresses_is_tried_at_each(scripted: Server) -> None:
+    where = msgspec.structs.replace(scripted(lambda *_: GOOD).where, host="localhost")  # listens on 127.0.0.1
+    workload = Workload(sending=Sending(model="m", endpoint="/v1/chat/completions"))
+    [(rung, _)] = list(measure(where, workload, [Level(requests=4, concurrency=2)]))
+    assert rung.metrics.completed == 4
+
+
+def test_an_idle_open_loop_is_no_stall(scripted: Server) -> None:
+    sending = Sending(model="m", endpoint="/v1/chat/completions")
+    workload = Workload(sending=sending, prompts=RandomPrompts(input_tokens=8, output_tokens=3))
+    level = Level(requests=3, rate_per_s=1.5, burstiness=float("inf"))
+    server = scripted(lambda *_: [*GOOD, "close"])
+    [(rung, _)] = list(measure(server.where, workload, [level], limits=Limits(stall_s=0.5)))
+    assert (rung.ended, rung.metrics.completed) == ("complete", 3)
 
 
 def test_the_key_goes_to_the_server_and_nowhere_else(scripted: Server) -> None:

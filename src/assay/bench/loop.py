@@ -54,31 +54,47 @@ class Loop:
         self._lazy = False
         self._rota: list[Connection] = []
         self._reads = self._turns = self._lazy_turns = 0
-        info = socket.getaddrinfo(job.host, job.port, type=socket.SOCK_STREAM)[0]
-        self._family, self._address = info[0], info[4]
+        self._family: int = socket.AF_INET
+        self._address: object = None
         self._context = _context(job.verify) if job.tls else None
         self._poller.watch(_STDIN, READ)
 
     # ---- the passes -----------------------------------------------------------------------------------
 
     def connect(self) -> str:
-        """Open the connections that will be needed; why that could not be done, or nothing."""
+        """Open the connections that will be needed; why that could not be done, or nothing.
+
+        Names such as localhost have several addresses: the first at which somebody answers is used.
+        """
+        job = self._job
+        error = ""
+        for info in socket.getaddrinfo(job.host, job.port, type=socket.SOCK_STREAM):
+            self._family, self._address = info[0], info[4]
+            try:
+                error = self._connect()
+            except OSError as failure:
+                error = failure.strerror or str(failure)
+            if not error:
+                break
+            for connection in list(self._connections.values()):
+                self._drop(connection)
+            self._idle.clear()
+        return error
+
+    def _connect(self) -> str:
         job = self._job
         timed = len(job.requests) - job.warmups
         wanted = min(job.concurrency or _OPEN_AHEAD, max(timed, 1))
         until = time.monotonic_ns() + int(job.connect_s * 1e9)
-        try:
-            for _ in range(wanted):
-                self._open()
-            while len(self._idle) < wanted and self._ended is None:
-                left = until - time.monotonic_ns()
-                if left <= 0:
-                    return f"no connection within {job.connect_s:g} s"
-                self._serve(self._poller.ready(min(left / 1e9, 0.1), fine=False))
-                if len(self._connections) < wanted:
-                    return self._why
-        except OSError as error:
-            return error.strerror or str(error)
+        for _ in range(wanted):
+            self._open()
+        while len(self._idle) < wanted and self._ended is None:
+            left = until - time.monotonic_ns()
+            if left <= 0:
+                return f"no connection within {job.connect_s:g} s"
+            self._serve(self._poller.ready(min(left / 1e9, 0.1), fine=False))
+            if len(self._connections) < wanted:
+                return self._why
         return ""
 
     def warm(self) -> Ended:
@@ -172,7 +188,7 @@ class Loop:
         return index >= 0
 
     def _on_new_connection(self, index: int, due_ns: int, retries: int) -> None:
-        self._in_flight += 1
+        self._take_off()
         try:
             connection = self._open()
         except OSError as error:
@@ -201,11 +217,15 @@ class Loop:
             connection.index = -1
             self._idle.append(connection)
             return
+        self._take_off()
+        connection.index, connection.due_ns, connection.retries = index, due_ns, 0
+        self._send(connection)
+
+    def _take_off(self) -> None:
+        """One more in flight; silence counts from here where there was none."""
         if not self._in_flight:
             self._last_byte = time.monotonic_ns()
         self._in_flight += 1
-        connection.index, connection.due_ns, connection.retries = index, due_ns, 0
-        self._send(connection)
 
     def _send(self, connection: Connection) -> None:
         self._sent += connection.retries == 0
