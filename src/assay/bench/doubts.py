@@ -170,10 +170,12 @@ def _load(level: Level, found: Metrics) -> Iterator[Doubt]:
             mend="an idle machine or core for assay, or a lower --request-rate",
         )
     if level.rate_per_s is not None and found.sent_per_s is not None:
-        delivered, asked, unit = found.sent_per_s, level.rate_per_s, "requests/s were sent"
-        late_at_all = worst is not None and worst > _LATE_MS
-        if delivered < (1 - _TOLERATED) * asked and late_at_all:
-            yield _below(f"{delivered:.3g} {unit}, {asked:.3g} were asked for", "a higher --max-concurrency")
+        delivered, asked = found.sent_per_s, level.rate_per_s
+        if delivered < (1 - _TOLERATED) * asked:
+            more = "--max-concurrency" if level.concurrency else "--num-prompts"
+            yield _below(
+                f"{delivered:.3g} requests/s were sent, {asked:.3g} were asked for", f"a higher {more}"
+            )
     elif level.concurrency is not None and found.max_concurrency < level.concurrency:
         yield _below(
             f"at most {found.max_concurrency} requests were in flight, {level.concurrency} were asked for",
@@ -261,10 +263,11 @@ def _sample(level: Level, found: Metrics) -> Iterator[Doubt]:
     if load is None or load.cut is None or not long_enough:
         return
     if load.cut > _CUT and abs(load.change) > _CHANGE:
+        what = "latency" if level.open else "throughput"
         yield Doubt(
             code="not-steady",
             blocks=True,
-            text=f"throughput had not settled: its first {load.cut:.0%} were {load.change:+.0%} to the rest",
+            text=f"{what} had not settled: its first {load.cut:.0%} were {load.change:+.0%} to the rest",
             mend="more --num-prompts, --num-warmups",
         )
 

@@ -58,15 +58,18 @@ class Level(Value):
 def due_times_ns(level: Level, seed: str) -> list[int] | None:
     """When each request of an open loop is due, from the start of the clock; `None` for a closed loop.
 
+    Gaps are scaled so that the rate is exactly the one asked for: the luck of the draw is no load.
+
     >>> due_times_ns(Level(requests=3, rate_per_s=10, burstiness=float("inf")), "0")
     [0, 100000000, 200000000]
     """
     if level.rate_per_s is None:
         return None
     draw = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
-    shape, mean = level.burstiness, 1e9 / level.rate_per_s
+    shape = level.burstiness
     at, due = 0.0, []
     for _ in range(level.requests):
-        due.append(round(at))
-        at += mean if math.isinf(shape) else draw.gammavariate(shape, mean / shape)
-    return due
+        due.append(at)
+        at += 1.0 if math.isinf(shape) else draw.gammavariate(shape, 1 / shape)
+    scale = (level.requests - 1) / due[-1] if due[-1] else 1.0
+    return [round(at * scale * 1e9 / level.rate_per_s) for at in due]

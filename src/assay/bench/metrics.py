@@ -37,7 +37,7 @@ class Steadiness(Value):
     interval: Interval | None
     """95 % interval of that from 8 batch means; health of this run, never ground for a verdict."""
     cut: float | None
-    """Share that MSER-5 would cut off its start."""
+    """Share that MSER-5 would cut off the start of tokens a second; of E2E latencies in an open loop."""
     change: float
     """By how much what is before that cut differs from what is after it, as a share."""
 
@@ -201,13 +201,15 @@ def _full_load(done: Sequence[RequestRecord], level: Level, made: int | None) ->
             if began <= at < edges[-1]:
                 counts[bisect_right(edges, at)] += weight
     rates = [count * _WINDOWS * _NS / span for count in counts]
-    cut = mser5(rates)
+    stays = [float(each.e2e_ns) for each in sorted(done, key=lambda each: each.sent_ns)]
+    series = stays if level.open else rates  # in an open loop throughput is what was sent
+    cut = mser5(series)
     return Steadiness(
         seconds=span / _NS,
         tokens_per_s=sum(counts) * _NS / span,
         interval=batch_means(rates),
         cut=cut,
-        change=_change(rates, cut),
+        change=_change(series, cut),
     )
 
 

@@ -157,8 +157,8 @@ class _Reader:
         fate, detail = self._exchange.fate, self._exchange.detail
         if fate == "unfinished":
             return "unfinished", detail or "we stopped before it ended"
-        if fate == "garbage":
-            return "garbage", detail
+        if fate == "garbage" or self._body.error:
+            return "garbage", detail or self._body.error
         if fate in ("closed", "reset", "unreachable") and not self._exchange.reads:
             return "connection", detail or "closed before any byte came"
         if self._body.head and self._body.status != 200:

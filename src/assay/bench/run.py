@@ -38,12 +38,14 @@ class Workload(Value):
 
 
 class Limits(Value):
-    """When to give up."""
+    """When to give up, and where to write meanwhile."""
 
     stall_s: float = 60.0
     """Seconds without a byte from anyone, with requests in flight."""
     connect_s: float = 10.0
     """Seconds until all connections must stand."""
+    scratch: str | None = None
+    """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
 
 class Rung(Value):
@@ -89,13 +91,14 @@ def measure(
         NotReady: no connection can be opened.
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
+    limits = limits or Limits()
     source = _Source(workload, levels)
     for number, level in enumerate(levels, 1):
         prompts, repeated = source.rung(number, level)
         requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
-        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        with tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder:
             spool = Path(folder) / "spool"
-            job = _job(where, level, requests, f"{workload.seed}/{number}/due", limits or Limits())
+            job = _job(where, level, requests, f"{workload.seed}/{number}/due", limits)
             report = drive(job, spool, _for(level, progress))
             if report.error:
                 raise NotReady(

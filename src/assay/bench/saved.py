@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay.bench.level import Level
 from assay.bench.records import RecordFile, RequestRecord, write_records
 from assay.bench.requests import Secret
@@ -61,6 +63,9 @@ def bench(
         NotReady: no connection can be opened.
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
+    limits = limits or Limits()
+    if limits.scratch is None:
+        limits = msgspec.structs.replace(limits, scratch=str(output.path.parent))
     rungs = measure(info.where, info.workload, levels, key=key, limits=limits, progress=progress)
     for rung, records in rungs:
         output.add(info, rung, records)
