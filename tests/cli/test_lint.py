@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.cli import main
 
 pytestmark = pytest.mark.registry
@@ -203,3 +204,8 @@ def test_a_closed_pipe_is_no_error(unit: Path, engine: list[str]) -> None:
         err = process.stderr.read()
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
+
+
+def test_the_python_door_finds_the_same(unit: Path, engine: list[str]) -> None:
+    (result,) = assay.lint(unit, engine=engine[1], cache=Path(engine[3]))
+    assert {"ASY111", "ASY201", "ASY301"} <= {found.code for found in result.diagnostics}

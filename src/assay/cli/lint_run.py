@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
-from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, lint, mask, preview_edits, without, write_edits
+from assay.deployment import parse_engine, read_command
+from assay.diagnostics import (
+    BY_CODE,
+    Choice,
+    LintResult,
+    lint,
+    lint_file,
+    mask,
+    preview_edits,
+    without,
+    write_edits,
+)
 from assay.errors import AssayError, InputError
+from assay.source import default_cache
 
 if TYPE_CHECKING:
     from assay.cli.lint_options import Format, LintOptions
@@ -62,7 +73,7 @@ def run(targets: Sequence[str], options: LintOptions) -> Outcome:
     outcome = Outcome()
     every = [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]
     with Reporter(sys.stderr) as progress:
-        cache = options.cache or default_cache()
+        cache = options.cache or default_cache(os.environ)
         for target in every:
             try:
                 _lint_target(target, options, cache, ignored, progress, outcome)
@@ -108,16 +119,20 @@ def _lint_target(
 def _found(
     target: str, options: LintOptions, cache: Path, ignored: frozenset[str], progress: Reporter
 ) -> list[LintResult]:
-    choice = None
-    if options.engine is not None:
-        choice = Choice(engine=parse_engine(options.engine), reason="--engine")
+    engine = None if options.engine is None else parse_engine(options.engine)
     if target == COMMAND_LINE:
-        read = read_command(options.command_line or "")
+        launches = read_command(options.command_line or "").launches
+        choice = None if engine is None else Choice(engine=engine, reason="--engine")
+        results = lint(target, launches, engine=choice, cache=cache, progress=progress)
     else:
-        read = read_target(Path(target), environment=os.environ, home=Path.home())
-    if choice is None and read.engine is not None:
-        choice = Choice(engine=read.engine, reason="the deployment file")
-    results = lint(target, read.launches, engine=choice, cache=cache, progress=progress)
+        results = lint_file(
+            Path(target),
+            engine=engine,
+            environment=os.environ,
+            home=Path.home(),
+            cache=cache,
+            progress=progress,
+        )
     return [without(result, ignored) for result in results]
 
 
@@ -162,12 +177,3 @@ def explained(code: str, width: int) -> str:
 
 def _rules() -> tuple[str, ...]:
     return tuple(f"{rule.code} {rule.name}" for rule in BY_CODE.values())
-
-
-def default_cache() -> Path:
-    """ASSAY_CACHE, or the folder that the platform has for caches."""
-    if os.environ.get("ASSAY_CACHE"):
-        return Path(os.environ["ASSAY_CACHE"]).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("assay", appauthor=False))

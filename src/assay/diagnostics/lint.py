@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
-from assay.deployment import parse_engine
+from assay.deployment import parse_engine, read_target
 from assay.diagnostics.accepted import accepted
 from assay.diagnostics.case import Case
 from assay.diagnostics.configuration import ConfigReader
@@ -23,7 +23,7 @@ from assay.errors import InputError
 from assay.source import no_progress, open_tree, parse, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
@@ -84,6 +84,33 @@ def lint(
         if sum(len(result.diagnostics) for result in results) > _MOST_FINDINGS:
             raise InputError(f"{target}: more than {_MOST_FINDINGS:,} findings", hint=_TOO_MUCH)
     return tuple(results)
+
+
+def lint_file(
+    path: Path,
+    *,
+    engine: EngineReference | None = None,
+    environment: Mapping[str, str],
+    home: Path,
+    cache: Path,
+    progress: Progress = no_progress,
+) -> tuple[LintResult, ...]:
+    """Check every server that a file starts; an empty result if it starts none.
+
+    `engine` is what to check against, before whatever the file says; `environment` and `home` are where the
+    model of a deployment file is looked for. The rest is as in `lint`.
+
+    Raises:
+        InputError: the file cannot be read, or nothing says which version of the engine runs.
+        SourceError: the engine's source cannot be had or read.
+    """
+    target = read_target(path, environment=environment, home=home)
+    choice = None
+    if engine is not None:
+        choice = Choice(engine=engine, reason="--engine")
+    elif target.engine is not None:
+        choice = Choice(engine=target.engine, reason="the deployment file")
+    return lint(str(path), target.launches, engine=choice, cache=cache, progress=progress)
 
 
 def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:

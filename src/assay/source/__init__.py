@@ -21,7 +21,7 @@ from assay.source.declarations import (
     Option,
     Site,
 )
-from assay.source.fetching.cache import Cache, Omitted
+from assay.source.fetching.cache import Cache, Omitted, default_cache
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
 
@@ -45,6 +45,7 @@ __all__ = [
     "ReadConfig",
     "Site",
     "Tree",
+    "default_cache",
     "no_progress",
     "open_tree",
     "parse",

@@ -23,14 +23,14 @@ import fcntl
 import hashlib
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay._value import Value
 from assay.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 _MAGIC = b"assay record 1\n"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# made by assay; can be deleted at any time\n"
@@ -176,3 +176,12 @@ class Omitted(Value):
     """Why, in a few words."""
     sha256: str = ""
     """Digest of its contents where they could be read."""
+
+
+def default_cache(environment: Mapping[str, str]) -> Path:
+    """The folder that ASSAY_CACHE names, or the one that the platform has for caches."""
+    if environment.get("ASSAY_CACHE"):
+        return Path(environment["ASSAY_CACHE"]).expanduser()
+    import platformdirs  # only here: a folder is usually named, or remembered by the caller
+
+    return Path(platformdirs.user_cache_dir("assay", appauthor=False))
