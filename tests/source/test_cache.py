@@ -18,8 +18,9 @@ import pytest
 from assay.deployment import EngineReference
 from assay.engines import ENGINES
 from assay.errors import SourceError
-from assay.source import Cache, Tree, no_progress, open_tree, read
+from assay.source import Tree, no_progress, open_tree, read
 from assay.source.fetching import names as names_module
+from assay.source.fetching.cache import Cache
 from assay.source.fetching.digest import digest_folder
 
 SGLANG = ENGINES["sglang"]

@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import ENGINES
 from assay.errors import SourceError, UnknownIdiom
-from assay.source import Limits, run_limited
+from assay.source.child.limits import Limits, run_limited
 from assay.source.child.read_request import ReadRequest
 
 AT = "while it read pkg/second file.py"

@@ -187,7 +187,7 @@ def _paint(text: str, tone: str, style: Style) -> str:
 
 
 def _summary(result: LintResult, style: Style) -> str:
-    """`llm.service: 2 errors, 1 warning, 1 note; sglang 0.5.10 (wheel …, sha256 1f2e…)`."""
+    """`llm.service: 2 errors, 1 note; 1 can be mended with --fix`, then what it was checked against."""
     counts = [
         _count(sum(found.severity == severity for found in result.diagnostics), severity)
         for severity in ("error", "warning", "note")

@@ -97,7 +97,7 @@ class External:
 Found = Defined | Variable | Whole | External
 
 
-class Tree:
+class Modules:
     """The modules of one source tree, parsed when first asked for."""
 
     def __init__(self, root: Path, note: Note = no_note) -> None:

@@ -13,7 +13,7 @@ from assay.errors import UnknownIdiom
 from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
 from assay.source.declaring.config_shape import config_of
 from assay.source.declaring.fold import Folder
-from assay.source.declaring.module import Defined, Module, Tree
+from assay.source.declaring.module import Defined, Module, Modules
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parser_setup import Setup
 from assay.source.declaring.parsers import makes_parser
@@ -26,7 +26,7 @@ _MAX_FUNCTIONS = 400
 _NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 
 
-def read(tree: Tree, engine: Engine) -> Declarations:
+def read(tree: Modules, engine: Engine) -> Declarations:
     """All that the source declares; mentions and environment words are left empty.
 
     Raises:
@@ -65,7 +65,7 @@ def read(tree: Tree, engine: Engine) -> Declarations:
         config_rules=rules if config else "none",
         abbreviations=setup.parsed[-1].parser.abbreviations if setup.parsed else True,
         version=_version(folder),
-        gaps=(*setup.gaps, *_option_gaps(options), *environment.gaps, *tree.gaps),
+        gaps=(*setup.gaps, *_option_gaps(options), *tree.gaps),
     )
 
 
