@@ -205,3 +205,27 @@ def test_a_launch_that_names_no_version_is_refused(tmp_path: Path) -> None:
 
 def test_what_starts_no_engine_has_no_result(check: Check) -> None:
     assert check("python -m http.server 80") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{SERVE} {'--zzq 1 ' * 1200}", "more than 1,000 findings"),
+        (f"{SERVE} {'--port 1 ' * 6000}", "a command of more than 10,000 words"),
+    ],
+)
+def test_too_much_is_refused(check: Check, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check(text)
+
+
+def test_too_many_servers_are_refused(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVE} &\n" * 300)
+    with pytest.raises(InputError, match="starts more than 256 servers"):
+        check(script)
+
+
+def test_secrets_that_a_slip_tore_apart_are_known(check: Check) -> None:
+    (result,) = check(f"{SERVE} --api-kye sk-1 sk-2 --port 3 --api-key one two thr --admin-api-kye=sk-4")
+    assert result.secrets == {"sk-1", "sk-2", "one", "two", "thr", "sk-4"}
