@@ -215,3 +215,27 @@ def test_a_line_of_a_shell_is_no_server_of_the_image(check: Check, tmp_path: Pat
     )
     (result,) = check(path)
     assert {found.code for found in result.diagnostics} == {"ASY311"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{SERVE} {'--zzq 1 ' * 1200}", "more than 1,000 findings"),
+        (f"{SERVE} {'--port 1 ' * 6000}", "a command of more than 10,000 words"),
+    ],
+)
+def test_too_much_is_refused(check: Check, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check(text)
+
+
+def test_too_many_servers_are_refused(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVE} &\n" * 300)
+    with pytest.raises(InputError, match="starts more than 256 servers"):
+        check(script)
+
+
+def test_secrets_that_a_slip_tore_apart_are_known(check: Check) -> None:
+    (result,) = check(f"{SERVE} --api-kye sk-1 sk-2 --port 3 --api-key one two thr --admin-api-kye=sk-4")
+    assert result.secrets == {"sk-1", "sk-2", "one", "two", "thr", "sk-4"}

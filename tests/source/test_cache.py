@@ -214,6 +214,27 @@ def test_links_out_of_a_checkout_are_omitted(sglang_folder: Path, cache: Path, t
     assert {each.file for each in tree.omitted} == {"sglang/out.py", "sglang/fifo"}
 
 
+def test_pipes_and_names_that_are_no_text_keep_nobody(sglang_folder: Path, cache: Path) -> None:
+    python = sglang_folder / "python"
+    (python / "sglang/version.py").unlink()
+    info = python / "sglang-1.dist-info"
+    info.mkdir()
+    for path in (
+        python / "sglang/version.py",
+        python / "x.pth",
+        info / "METADATA",
+        sglang_folder / ".git/HEAD",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        os.mkfifo(path)
+    (python / "sglang/a\udcff.py").write_text("")
+    tree = tree_of(sglang_folder, cache)
+    assert tree.version is None
+    reasons = {each.file: each.reason for each in tree.omitted}
+    assert reasons["sglang/a\\xff.py"] == "its name is not UTF-8"
+    assert tree_of(sglang_folder, cache).digest == tree.digest
+
+
 def test_a_file_over_the_limit_counts_in_the_digest(
     sglang_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

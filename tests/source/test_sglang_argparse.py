@@ -468,3 +468,22 @@ def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
     assert ("sglang/args.py", None) in declaring
     assert set(declaring) <= set(files)
     assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('for i in range(9000):\n for j in range(9000): parser.add_argument("--x")', "5,000 options"),
+        ("for i in range(9000):\n for j in range(9000):\n  pass", "100,000 statements"),
+    ],
+)
+def test_setting_up_is_bounded(write_tree: WriteTree, body: str, said: str) -> None:
+    with pytest.raises(UnknownIdiom, match=f"args.py:[0-9]+: more than {said}"):
+        read(tree_of(write_tree, body))
+
+
+def test_what_could_not_be_read_is_named(write_tree: WriteTree) -> None:
+    root = tree_of(write_tree, "x = " + "[" * 1000 + "]" * 1000)
+    with pytest.raises(UnknownIdiom) as caught:
+        read(root)
+    assert any("nested more than 200 deep" in line for line in caught.value.details)

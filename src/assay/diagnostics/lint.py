@@ -35,6 +35,7 @@ _IGNORED = re.compile(r"^[ \t]*+[#;][ \t]*+assay:\s*ignore\s*[= ]\s*(?P<codes>[A
 
 
 _MOST_SERVERS = 256
+_MOST_WORDS = 10_000
 _MOST_FINDINGS = 1000
 _TOO_MUCH = "name the file or command that starts the server itself"
 
@@ -70,6 +71,8 @@ def lint(
         SourceError: the engine's source cannot be had or read.
     """
     servers = [server for launch in launches if (server := find_server(launch)) is not None]
+    if any(len(server.arguments) > _MOST_WORDS for server in servers):
+        raise InputError(f"{target}: a command of more than {_MOST_WORDS:,} words", hint=_TOO_MUCH)
     if len(servers) > _MOST_SERVERS:
         raise InputError(f"{target} starts more than {_MOST_SERVERS} servers", hint=_TOO_MUCH)
     results: list[LintResult] = []

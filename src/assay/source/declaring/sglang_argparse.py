@@ -23,6 +23,7 @@ from assay.source.declaring.values import Scope
 IDIOM = "sglang-argparse"
 _READABLE = "SGLang up to 0.5.13.post1 can be read"
 _MAX_FUNCTIONS = 400
+_SHOWN_GAPS = 5
 _NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 
 
@@ -41,7 +42,10 @@ def read(tree: Modules, engine: Engine) -> Declarations:
         )
     function = _maker(folder, entry)
     if function is None:
-        raise UnknownIdiom(f"{engine.name}: {entry.file} leads to no function that makes an argparse parser")
+        raise UnknownIdiom(
+            f"{engine.name}: {entry.file} leads to no function that makes an argparse parser",
+            details=tuple(f"{gap.site}: {gap.reason}" for gap in tree.gaps[:_SHOWN_GAPS]),
+        )
     setup = Setup(folder)
     setup.run(function, {})
     owner, options = _result(setup, function, _version(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import sys
 import sysconfig
 from pathlib import Path
@@ -198,7 +199,9 @@ def _head(git: Path) -> str | None:
 def _small_text(path: Path) -> str:
     """A small file's text, or nothing where there is no such file."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(_SMALL_BYTES).decode("utf-8", errors="replace")
-    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            plain = stat.S_ISREG(os.fstat(descriptor).st_mode)  # a pipe or device could keep us for ever
+            return stream.read(_SMALL_BYTES).decode("utf-8", errors="replace") if plain else ""
+    except (OSError, ValueError):
         return ""
