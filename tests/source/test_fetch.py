@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.deployment import parse_engine
@@ -151,20 +152,7 @@ def test_an_engine_that_assay_does_not_know(cache: Path) -> None:
 
 
 def test_a_release_of_another_engine_than_the_command_starts(cache: Path) -> None:
-    other = Engine(
-        name="other",
-        distributions=("other",),
-        package="other",
-        checkout_folders=(".",),
-        entry_module="other",
-        entry_modules=("other",),
-        entry_commands=(),
-        command_options=(),
-        images=(),
-        environment_prefixes=(),
-        environment_module="",
-        names_elsewhere={},
-    )
+    other = msgspec.structs.replace(ENGINES["sglang"], name="other", distributions=("other",))
     with pytest.raises(InputError, match="is not other, which the command starts"):
         open_("sglang==0.5.10", cache, other)
 

@@ -74,7 +74,7 @@ def _deprecated(case: Case, variable: Variable, old: str, new: str, site: Site) 
 
 
 def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
-    near = nearest(variable.name, [word for word in words if not word.endswith("_")])
+    near = _nearest(variable.name, words, case.server.engine.environment_prefixes)
     declared = next((each for each in case.declarations.environment if each.name in near[:1]), None)
     return diagnostic(
         "ASY201",
@@ -85,6 +85,13 @@ def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
         option=variable.name,
         evidence=shows(declared.declared_at, f"declares `{declared.name}`") if declared else (),
     )
+
+
+def _nearest(name: str, words: set[str], prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    """By what stands behind the prefix, which all names have in common."""
+    prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
+    known = {word.removeprefix(prefix): word for word in sorted(words) if not word.endswith("_")}
+    return tuple(known[each] for each in nearest(name.removeprefix(prefix), known))
 
 
 def _name_place(variable: Variable) -> Place:

@@ -23,7 +23,7 @@ from assay.deployment.wrappers.table import ENGINES, SHELL_VALUES, SHELLS, WRAPP
 from assay.errors import InputError
 
 if TYPE_CHECKING:
-    from assay.deployment.launch import Launch, Variable
+    from assay.deployment.launch import Fault, Launch, Variable
     from assay.deployment.text import Word
     from assay.deployment.wrappers.table import Wrapper
 
@@ -201,10 +201,18 @@ def _script(launch: Launch) -> list[Launch] | None:
             environment=command.environment,
             directory=command.directory or launch.directory,
             image=None if command.words and command.words[0].text.startswith("-") else launch.image,
-            faults=tuple(dict.fromkeys(launch.faults + command.faults)),
+            faults=tuple(dict.fromkeys((*launch.faults, *(_within(script, one) for one in command.faults)))),
         )
         for command in commands
     ] or None
+
+
+def _within(script: Word, fault: Fault) -> Fault:
+    """A fault of a script; quotes and backslashes put into a script that is itself quoted would break it."""
+    quoted = script.raw[:1] in ("'", '"')
+    if quoted and any(set(edit.text) & set("'\"\\") for edit in fault.edits):
+        return msgspec.structs.replace(fault, edits=())
+    return fault
 
 
 def _after_dash_c(words: tuple[Word, ...]) -> int | None:
