@@ -164,6 +164,9 @@ def test_a_release_of_another_engine_than_the_command_starts(cache: Path) -> Non
         environment_prefixes=(),
         environment_module="",
         names_elsewhere={},
+        on_without={},
+        values_elsewhere={},
+        usual_abbreviations=(),
     )
     with pytest.raises(InputError, match="is not other, which the command starts"):
         open_("sglang==0.5.10", cache, other)
