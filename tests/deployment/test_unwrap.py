@@ -51,6 +51,13 @@ PLAIN = "python -m sglang.launch_server --tp 4"
         "chrt -f 50 ",
         "chrt --rr 10 ",
         "numactl --cpunodebind=0 --membind=0 ",
+        "screen -dmS llm ",
+        "screen -d -m -S llm env A=1 ",
+        "tmux new-session -d -s llm ",
+        "ssh -p 2222 user@host ",
+        "apptainer exec --nv -B /data:/data image.sif ",
+        "singularity -d run --nv image.sif ",
+        "prlimit --memlock=unlimited ",
         "numactl -N 0 -m 0 -- ",
         "numactl --interleave all ",
         "numactl --physcpubind 0-15 -l ",
@@ -316,3 +323,22 @@ def test_the_real_wrappers_agree(before: str) -> None:
     (launch,) = unwrap(_launch(text))
     assert _argv(launch) == ["printf", "%s-%s-", "--tp", "a b"]
     assert done.stdout == "--tp-a b-"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"tmux new -d -s llm 'cd /opt && {PLAIN}'",
+        f"ssh -o BatchMode=yes node1 'cd /opt; nohup {PLAIN} > log 2>&1 &'",
+        f"su - llm -c '{PLAIN}'",
+        f"runuser -l llm -c '{PLAIN}'",
+        f"ssh node1 \"bash -c '{PLAIN}'\"",
+    ],
+)
+def test_a_script_in_one_word_is_read_by_a_shell(command: str) -> None:
+    assert RUN in [_argv(found) for found in unwrap(_launch(command))]
+
+
+def test_the_environment_stays_on_this_side_of_ssh() -> None:
+    (found,) = unwrap(_launch(f"env SGLANG_X=1 ssh node1 '{PLAIN}'"))
+    assert found.environment == ()

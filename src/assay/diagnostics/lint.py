@@ -167,6 +167,7 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         unknown_words=sum(not word.known for word in server.arguments),
         files=files,
         secrets=secrets_of(server, parsed),
+        started_at=case.place(None),
     )
 
 

@@ -3,9 +3,9 @@
 Known, with the options that take a value, are: `env`, `exec`, `nohup`, `nice`, `ionice`, `taskset`, `chrt`,
 `numactl`, `stdbuf`, `setsid`, `time`, `timeout`, `sudo`, `command`, `gosu`, `tini`, `dumb-init`,
 `catatonit`, `srun`, `mpirun`, `uv run`, `poetry run` and its like, `conda run`, `nsys profile`,
-`systemd-run`, `sh -c` of six shells, and `run` and `exec` of `docker`, `podman` and `nerdctl`. An option not
-known to take a value is taken for a switch, so the command begins at the first word that is neither an
-option nor the value of a known one.
+`systemd-run`, `ssh`, `tmux new`, `screen`, `su -c`, `apptainer exec`, `sh -c` of six shells, and `run` and
+`exec` of `docker`, `podman` and `nerdctl`. An option not known to take a value is taken for a switch, so
+the command begins at the first word that is neither an option nor the value of a known one.
 
 `sudo` without `-E`, `systemd-run` without `--scope` and containers do not hand their environment on.
 """
@@ -19,7 +19,14 @@ import msgspec
 from assay.deployment.shell.script import split_script
 from assay.deployment.wrappers.docker_run import unwrap_container
 from assay.deployment.wrappers.options import Split, assignment, split_options, tail
-from assay.deployment.wrappers.table import ENGINES, SHELL_VALUES, SHELLS, WRAPPERS
+from assay.deployment.wrappers.table import (
+    ENGINES,
+    SHELL_VALUES,
+    SHELLS,
+    USER_SCRIPT,
+    USERS,
+    WRAPPERS,
+)
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def _name(launch: Launch) -> str:
 
 
 def _is_script(launch: Launch) -> bool:
-    return _name(launch) in SHELLS
+    return _name(launch) in SHELLS | USERS
 
 
 def _step(launch: Launch) -> list[Launch] | None:
@@ -79,6 +86,8 @@ def _step(launch: Launch) -> list[Launch] | None:
         return _script(launch)
     if name in ENGINES:
         return unwrap_container(launch)
+    if name in USERS:
+        return _as_user(launch)
     wrapper = WRAPPERS.get(name)
     if wrapper is None:
         return None
@@ -112,6 +121,8 @@ def _unwrapped(launch: Launch, wrapper: Wrapper, start: int) -> list[Launch] | N
     if not words:
         return None
     environment = (*_environment(launch, wrapper, split), *assigned)
+    if wrapper.script and len(words) == 1:
+        return _commands(msgspec.structs.replace(launch, environment=environment), words[0], ())
     directory, image = split.last(wrapper.directory), split.last(wrapper.image)
     return [
         msgspec.structs.replace(
@@ -186,11 +197,23 @@ def _script(launch: Launch) -> list[Launch] | None:
     at = _after_dash_c(launch.words)
     if at is None or at >= len(launch.words):
         return None
-    script = launch.words[at]
+    return _commands(launch, launch.words[at], launch.words[at + 1 :])
+
+
+def _as_user(launch: Launch) -> list[Launch] | None:
+    """`su - name -c 'script'`."""
+    for at, word in enumerate(launch.words[:-1]):
+        if word.text in USER_SCRIPT:
+            return _commands(msgspec.structs.replace(launch, environment=()), launch.words[at + 1], ())
+    return None
+
+
+def _commands(launch: Launch, script: Word, arguments: tuple[Word, ...]) -> list[Launch] | None:
+    """The commands of a script, in the environment of the launch; None if there are none."""
     commands = split_script(
         script.written(),
         variables={variable.name: variable for variable in launch.environment},
-        arguments=launch.words[at + 1 :],
+        arguments=arguments,
         syntax=script.syntax,
         editable=False,
     )
