@@ -361,8 +361,10 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
     generate += "        parser.add_argument('--' + f.name)\n"
     text = args.read_text().replace("    tp_size: int = 1\n", "    tp_size: int = 1\n" + fields)
     args.write_text(text.replace("CHOICES =", generate + "CHOICES =", 1))
-    with pytest.raises(UnknownIdiom, match=r"sglang/args.py:8: this source 0\.5\.14 .* not supported yet"):
+    with pytest.raises(UnknownIdiom, match=r"SGLang 0\.5\.14 .* does not read yet") as caught:
         read(root)
+    assert caught.value.details[0].startswith("sglang/args.py:8: options come from the annotations")
+    assert "0.5.13.post1" in caught.value.hint
 
 
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
