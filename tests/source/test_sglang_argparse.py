@@ -376,6 +376,18 @@ def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     assert "sglang/args.py" in noted
 
 
+def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
+    """Whatever ends the child then, the error names the file that it was at."""
+    told: list[tuple[str, int | None]] = []
+    root = tree_of(write_tree, "pass")
+    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
+    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
+    declaring = [each for each in told if each[1] is None]
+    assert ("sglang/args.py", None) in declaring
+    assert set(declaring) <= set(files)
+    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
+
+
 def test_mentions(write_tree: WriteTree) -> None:
     flags = ("--quiet-one", "--late", "--many")
     body = 'parser.add_argument("--my-flag", help="x")\nparser.add_argument("--other", help="--my-flag")\n'
@@ -458,15 +470,3 @@ def test_environment_table(write_tree: WriteTree) -> None:
         ("SGLANG_E", "--tp=2"),
         ("SGLANG_F", ""),
     ]
-
-
-def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
-    """Whatever ends the child then, the error names the file that it was at."""
-    told: list[tuple[str, int | None]] = []
-    root = tree_of(write_tree, "pass")
-    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
-    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
-    declaring = [each for each in told if each[1] is None]
-    assert ("sglang/args.py", None) in declaring
-    assert set(declaring) <= set(files)
-    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)

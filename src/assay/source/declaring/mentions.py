@@ -42,10 +42,7 @@ class _Search:
 def add_mentions(
     declarations: Declarations, root: Path, package: str, prefixes: tuple[str, ...], note: Note
 ) -> Declarations:
-    """The declarations with `mentions` and `environment_words` filled from all files of the package.
-
-    `note` is told of each file before it is read.
-    """
+    """The declarations with `mentions` and `environment_words` filled from all files of the package."""
     searches = [_search(declarations, option) for option in declarations.options]
     scan = _Scan(searches, tuple(prefix.encode() for prefix in prefixes))
     paths = list(_files(root / package))
