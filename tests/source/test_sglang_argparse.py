@@ -361,8 +361,10 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
     generate += "        parser.add_argument('--' + f.name)\n"
     text = args.read_text().replace("    tp_size: int = 1\n", "    tp_size: int = 1\n" + fields)
     args.write_text(text.replace("CHOICES =", generate + "CHOICES =", 1))
-    with pytest.raises(UnknownIdiom, match=r"sglang/args.py:8: this source 0\.5\.14 .* not supported yet"):
+    with pytest.raises(UnknownIdiom, match=r"SGLang 0\.5\.14 .* does not read yet") as caught:
         read(root)
+    assert caught.value.details[0].startswith("sglang/args.py:8: options come from the annotations")
+    assert "0.5.13.post1" in caught.value.hint
 
 
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
@@ -372,6 +374,18 @@ def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     answer = read_declarations_job(request, lambda file, _total=None: noted.append(file))
     assert msgspec.msgpack.decode(answer, type=Declarations) == read(root)
     assert "sglang/args.py" in noted
+
+
+def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
+    """Whatever ends the child then, the error names the file that it was at."""
+    told: list[tuple[str, int | None]] = []
+    root = tree_of(write_tree, "pass")
+    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
+    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
+    declaring = [each for each in told if each[1] is None]
+    assert ("sglang/args.py", None) in declaring
+    assert set(declaring) <= set(files)
+    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
 
 
 def test_mentions(write_tree: WriteTree) -> None:
@@ -456,18 +470,6 @@ def test_environment_table(write_tree: WriteTree) -> None:
         ("SGLANG_E", "--tp=2"),
         ("SGLANG_F", ""),
     ]
-
-
-def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
-    """Whatever ends the child then, the error names the file that it was at."""
-    told: list[tuple[str, int | None]] = []
-    root = tree_of(write_tree, "pass")
-    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
-    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
-    declaring = [each for each in told if each[1] is None]
-    assert ("sglang/args.py", None) in declaring
-    assert set(declaring) <= set(files)
-    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
 
 
 @pytest.mark.parametrize(

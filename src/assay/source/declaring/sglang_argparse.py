@@ -129,11 +129,7 @@ def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, lis
     owners = [owner for owner, _ in setup.built] + setup.filled_by
     if not owners:
         site = function.module.site(function.node)
-        raise UnknownIdiom(
-            f"{site}: in this source{_named(version)} {function.node.name} hands its parser to no class "
-            "of arguments; this generation is not supported yet",
-            hint=_READABLE,
-        )
+        raise _later(version, f"{site}: {function.node.name} hands its parser to no class of arguments")
     parser = setup.parsed[-1].parser if setup.parsed else setup.parsers[-1]
     return owners[0], parser.options
 
@@ -169,15 +165,19 @@ def _check_generation(
     if len(options) * 2 >= len(fields):
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
-    raise UnknownIdiom(
-        f"{site}: this source{_named(version)} generates its options from the annotations of its class "
-        f"({len(fields)} fields, {len(options)} options by hand); this generation is not supported yet",
-        hint=_READABLE,
+    raise _later(
+        version,
+        f"{site}: options come from the annotations of {owner.node.name}: {len(fields)} fields, "
+        f"{len(options)} options by hand",
     )
 
 
-def _named(version: str) -> str:
-    return f" {version}" if version else ""
+def _later(version: str, seen: str) -> UnknownIdiom:
+    """The error for a generation of SGLang that declares its options in another way."""
+    named = f"SGLang {version}" if version else "this SGLang"
+    return UnknownIdiom(
+        f"{named} declares its options in a way that assay does not read yet", hint=_READABLE, details=(seen,)
+    )
 
 
 def _with_fields(
