@@ -13,9 +13,20 @@ from typing import TYPE_CHECKING
 from assay import __version__, reports
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, difference, lint, mask, without, write_edits
+from assay.diagnostics import (
+    BY_CODE,
+    Choice,
+    LintResult,
+    difference,
+    lint,
+    mask,
+    not_run,
+    without,
+    write_edits,
+)
 from assay.diagnostics.edits import apply
 from assay.errors import AssayError, InputError
+from assay.source import expanded
 
 if TYPE_CHECKING:
     from assay.cli.lint import Format, LintOptions
@@ -111,7 +122,7 @@ def _found(
     else:
         read = read_target(Path(target), environment=os.environ, home=Path.home())
     if choice is None and read.engine is not None:
-        choice = Choice(engine=read.engine, reason="the deployment file")
+        choice = Choice(engine=not_run(read.engine), reason="the deployment file")
     results = lint(target, read.launches, engine=choice, cache=cache, progress=progress)
     return [without(result, ignored) for result in results]
 
@@ -156,7 +167,7 @@ def explained(code: str, width: int) -> str:
 def default_cache() -> Path:
     """ASSAY_CACHE, or the folder that the platform has for caches."""
     if os.environ.get("ASSAY_CACHE"):
-        return Path(os.environ["ASSAY_CACHE"]).expanduser()
+        return expanded(os.environ["ASSAY_CACHE"])
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("assay", appauthor=False))

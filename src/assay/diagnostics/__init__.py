@@ -2,7 +2,7 @@
 
 from assay.diagnostics.diagnostic import Diagnostic, Evidence, Fix, Severity
 from assay.diagnostics.edits import difference, write_edits
-from assay.diagnostics.lint import Choice, lint, without
+from assay.diagnostics.lint import Choice, lint, not_run, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
 from assay.diagnostics.secrets import MASK, is_secret_name, mask, masked, may_be_secret_name, secret_spans
@@ -25,6 +25,7 @@ __all__ = [
     "mask",
     "masked",
     "may_be_secret_name",
+    "not_run",
     "secret_spans",
     "without",
     "write_edits",

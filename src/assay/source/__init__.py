@@ -22,6 +22,7 @@ from assay.source.declarations import (
     Site,
 )
 from assay.source.fetching.cache import Cache, Omitted
+from assay.source.fetching.folders import expanded
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
 
@@ -45,6 +46,7 @@ __all__ = [
     "ReadConfig",
     "Site",
     "Tree",
+    "expanded",
     "no_progress",
     "open_tree",
     "parse",
