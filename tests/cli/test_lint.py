@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -94,6 +96,69 @@ def test_json_is_one_document_and_progress_is_not_in_it(
 
 def test_codes_can_be_ignored(unit: Path, engine: list[str]) -> None:
     assert main(["lint", str(unit), *engine, "--ignore", "ASY111,asy201", "--ignore", "ASY301"]) == 0
+
+
+@pytest.mark.parametrize("kind", ["unit", "deployment"])
+def test_a_program_that_the_target_names_is_never_run(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python = tmp_path / "bin/python3"
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    python.chmod(0o755)
+    target = tmp_path / "llm.service"
+    target.write_text(f"[Service]\nExecStart={python} -m sglang.launch_server --model-path x\n")
+    if kind == "deployment":
+        target = tmp_path / "llm.toml"
+        example = (ROOT / "examples/deployments/llama8b-h100.toml").read_text()
+        engine = re.search('(?m)^engine = "(.*)"$', example)
+        assert engine is not None
+        target.write_text(example.replace(engine[1], f"installed:{python}"))
+    assert main(["lint", str(target), "--cache", str(tmp_path / "cache")]) == 5
+    assert "sglang is not installed in" in capsys.readouterr().err
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_hostile_names_reach_no_terminal_or_runner(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a\n::error::x\x1b[31m\udcff.service"
+    path.write_text(
+        f"[Service]\nExecStart=/nosuch/{SERVE} '--z\n\x1b[2J \u202e' --tp_size 1 \\\n  ::error::x\n"
+    )
+    for form in ("text", "json", "sarif", "github"):
+        assert main(["lint", str(path), *engine, "--format", form]) == 1
+        captured = capsys.readouterr()
+        for line in (captured.out + captured.err).splitlines():
+            assert not line.lstrip().startswith("::error::x")
+            assert line.replace("\t", "").isprintable()
+    assert main(["lint", str(path) + "no", *engine]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "| true"])
+def test_closed_and_full_outputs_end_without_a_traceback(
+    unit: Path, engine: list[str], tmp_path: Path, closed: str
+) -> None:
+    said = tmp_path / "said"
+    command = shlex.join([*ASSAY, "lint", str(unit), *engine])
+    code = subprocess.run(["bash", "-c", f"exec 2>{said}; {command} {closed}"], check=False).returncode
+    assert code in (0, 1)
+    assert "Traceback" not in said.read_text()
+    assert "Exception" not in said.read_text()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github"])
+def test_a_locale_without_unicode(unit: Path, engine: list[str], form: str) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    unit.write_text(unit.read_text().replace("--api-key", "--größe 1 --api-key"))
+    command = [*ASSAY, "lint", str(unit), *engine, "--format", form]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+    if form == "json":
+        assert any(
+            found["option"] == "--größe" for found in json.loads(done.stdout)["results"][0]["diagnostics"]
+        )
 
 
 def test_a_bad_file_does_not_hide_the_others(

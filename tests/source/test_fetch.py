@@ -422,6 +422,12 @@ def test_an_interpreter_elsewhere_is_asked_and_the_engine_not_imported(
     assert open_(f"installed:{shim}", cache).root == str(site_packages(environment))
 
 
+def test_a_home_of_nobody(cache: Path) -> None:
+    for reference in ("~nosuchuser/x", "installed:~nosuchuser/x", "~nosuchuser/x.whl"):
+        with pytest.raises(InputError, match="no home folder of that user is known"):
+            open_(reference, cache)
+
+
 def test_an_environment_without_it(environment: Path, tmp_path: Path, cache: Path) -> None:
     with pytest.raises(EngineNotFound, match="sglang is not installed in") as caught:
         open_(f"installed:{environment}", cache)

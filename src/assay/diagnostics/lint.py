@@ -112,7 +112,7 @@ def lint_file(
     if engine is not None:
         choice = Choice(engine=engine, reason="--engine")
     elif target.engine is not None:
-        choice = Choice(engine=target.engine, reason="the deployment file")
+        choice = Choice(engine=not_run(target.engine), reason="the deployment file")
     return lint(str(path), target.launches, engine=choice, cache=cache, progress=progress)
 
 
@@ -120,10 +120,10 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     """The engine that a launch itself names: interpreter, image tag, or an install command beside it."""
     name = server.engine.name
     interpreter = server.interpreter
-    if interpreter and Path(interpreter).exists():
-        installed = parse_engine(f"installed:{interpreter}")
-        return Choice(engine=installed, reason=f"the interpreter {interpreter}")
     image = server.launch.image
+    if interpreter and not image and Path(interpreter).exists():
+        installed = not_run(parse_engine(f"installed:{interpreter}"))
+        return Choice(engine=installed, reason=f"the interpreter {interpreter}")
     if image and (match := _IMAGE_VERSION.search(image)):
         release = parse_engine(f"{name}=={match['version']}")
         return Choice(engine=release, reason=f"the tag of the image {image}")
@@ -136,6 +136,14 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
                         engine=parse_engine(f"{name}=={match['version']}"), reason="the install command"
                     )
     return None
+
+
+def not_run(engine: EngineReference) -> EngineReference:
+    """The environment's folder in place of an interpreter: what a target names is looked at and never run."""
+    path = Path(engine.value)
+    if engine.kind != "installed" or not path.is_file():
+        return engine
+    return parse_engine(f"installed:{path.parent.parent}")
 
 
 def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progress: Progress) -> LintResult:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from assay._value import Value
 from assay.errors import SourceError
+from assay.source.fetching.folders import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -181,7 +182,7 @@ class Omitted(Value):
 def default_cache(environment: Mapping[str, str]) -> Path:
     """The folder that ASSAY_CACHE names, or the one that the platform has for caches."""
     if environment.get("ASSAY_CACHE"):
-        return Path(environment["ASSAY_CACHE"]).expanduser()
+        return expanded(environment["ASSAY_CACHE"])
     import platformdirs  # only here: a folder is usually named, or remembered by the caller
 
     return Path(platformdirs.user_cache_dir("assay", appauthor=False))
