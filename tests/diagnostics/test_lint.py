@@ -284,3 +284,10 @@ def test_a_variable_is_compared_by_what_stands_behind_the_prefix(check: Check, t
     script = tmp_path / "run.sh"
     script.write_text(f"export SGLANG_LOG_LEVEL=debug\n{SERVE}\n")
     assert only(check(script)).help == "no file of the engine's source has this name"
+
+
+def test_the_server_before_a_semicolon_is_looked_at(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"[Service]\nExecStart=/usr/bin/{SERVE} --tpsize 2 ; /bin/true\n")
+    (result,) = check(unit)
+    assert [found.code for found in result.diagnostics] == ["ASY101", "ASY307"]
