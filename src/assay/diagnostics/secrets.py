@@ -9,9 +9,11 @@ MASK = "***"
 _NAME = (
     r"[A-Za-z0-9_.-]*(?:token|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential)[A-Za-z0-9_.-]*"
 )
-_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"token(?:[-_.]?\d+)?$|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential", re.IGNORECASE
+)
 _NOT_SECRET = re.compile(
-    r"tokens|tokenizer|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
+    r"(?:^|[-_.])(?:per|first|next|last|bos|eos|pad|mask|unk)[-_.]token$|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
     re.IGNORECASE,
 )
 _ASSIGNED = re.compile(
