@@ -195,6 +195,15 @@ def test_files_that_start_nothing_are_told_on_one_line(
     assert capsys.readouterr().err == said
 
 
+def test_a_file_that_names_a_server_in_an_unknown_way(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("# sglang.launch_server\nstrange-wrapper 8 python -m sglang.launch_server\n")
+    assert main(["lint", str(path), *engine]) == 2
+    assert "line 2 names `sglang.launch_server`" in capsys.readouterr().err.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

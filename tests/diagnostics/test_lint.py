@@ -308,3 +308,38 @@ def test_a_variable_is_compared_by_what_stands_behind_the_prefix(check: Check, t
     script = tmp_path / "run.sh"
     script.write_text(f"export SGLANG_LOG_LEVEL=debug\n{SERVE}\n")
     assert only(check(script)).help == "no file of the engine's source has this name"
+
+
+def test_the_server_before_a_semicolon_is_looked_at(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"[Service]\nExecStart=/usr/bin/{SERVE} --tpsize 2 ; /bin/true\n")
+    (result,) = check(unit)
+    assert [found.code for found in result.diagnostics] == ["ASY101", "ASY307"]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "code", "said"),
+    [
+        ("SGLANG_PER_TOKEN_GROUP_QUANT_8BIT_V2=1", "ASY202", "take it away"),
+        ("SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1", "ASY202", "its name says the opposite"),
+        ("SGLANG_ENABLE_THINKING=1", "ASY202", "use `SGLANG_DEFAULT_THINKING` instead"),
+        ("SGL_FOO=1", "ASY201", "no file of the engine's source has this name"),
+    ],
+)
+def test_what_is_said_of_variables(
+    check: Check, tmp_path: Path, assignment: str, code: str, said: str
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"export {assignment}\n{SERVE}\n")
+    found = only(check(script, "0.5.12.post1"))
+    assert found.code == code
+    assert said in found.help
+
+
+def test_the_value_of_an_option_that_takes_none_any_more_goes_with_it(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVE} --cuda-graph-bs 1 2 --hybrid-kvcache-ratio 4 --port 1\n")
+    (result,) = check(script)
+    edits = [edit for found in result.diagnostics if found.fix for edit in found.fix.edits]
+    write_edits(result.files, edits)
+    assert script.read_text() == f"{SERVE} --cuda-graph-bs 1 2 --port 1\n"

@@ -45,6 +45,10 @@ def test_what_looks_like_a_secret_is_masked(text: str, shown: str) -> None:
         "systemd replaces `%d` by the folder of credentials for this",
         "nothing in place of $API_KEY: set API_KEY in `.env`, or $HF_TOKEN",
         "--tokenizer-mode auto",
+        "--speculative-token-map /m/map.pt",
+        "SGLANG_PER_TOKEN_GROUP_QUANT_8BIT_V2=1",
+        "SGLANG_INIT_NEW_TOKEN_RATIO=0.7 SGLANG_USE_AITER_FP8_PER_TOKEN=1",
+        "--bucket-time-to-first-token 1 2",
         "http://127.0.0.1:30000/v1",
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
-from assay.deployment import parse_engine, read_command
+from assay.deployment import parse_engine, read_command, read_user_file
 from assay.diagnostics import (
     BY_CODE,
     Choice,
@@ -24,6 +25,7 @@ from assay.diagnostics import (
     without,
     write_edits,
 )
+from assay.engines import ENGINES
 from assay.errors import AssayError, InputError
 from assay.source import default_cache
 
@@ -138,11 +140,26 @@ def _found(
 
 def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> None:
     if not options.skip_others:
-        raise InputError(
-            f"{target} starts {_NOTHING}",
-            hint="lint looks for `python -m sglang.launch_server` or `sglang serve`",
-        )
+        raise InputError(f"{target} starts {_NOTHING}", hint=_mentioned(target) or _LOOKED_FOR)
     outcome.skipped.append(target)
+
+
+_LOOKED_FOR = "lint looks for `python -m sglang.launch_server` or `sglang serve`"
+
+
+def _mentioned(target: str) -> str:
+    """What to do where the file names a server in a way that is not understood as a start of it."""
+    if target == COMMAND_LINE:
+        return ""
+    for number, line in enumerate(read_user_file(Path(target)).text.split("\n"), start=1):
+        for engine in ENGINES.values():
+            for name in (*engine.entry_modules, *(" ".join(words) for words in engine.entry_commands)):
+                if re.search(rf"(?<![\w.#]){re.escape(name)}(?![\w.])", line.partition("#")[0]):
+                    return (
+                        f"line {number} names `{name}`, but not in a way that lint knows to start it; "
+                        "give that command itself: assay lint -- COMMAND ..."
+                    )
+    return ""
 
 
 def rendered(results: Sequence[LintResult], chosen: Format, style: reports.Style) -> str:

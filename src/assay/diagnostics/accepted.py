@@ -163,4 +163,11 @@ def _relative(case: Case, given: Given, last: Given) -> str:
 
 def _removal(case: Case, given: Given) -> tuple[Edit, ...]:
     words = case.words(given)
-    return removal(words) if words and given.config is None else ()
+    if not words or given.config is not None:
+        return ()
+    strays = {problem.at for problem in case.parsed.problems if problem.kind == "stray-word"}
+    behind = max(at for at in (given.at, *given.value_at) if at is not None) + 1
+    while behind in strays:  # left alone, they would become values of the option before
+        words.append(case.word(behind))
+        behind += 1
+    return removal(words)

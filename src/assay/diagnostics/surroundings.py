@@ -36,11 +36,11 @@ def environment(case: Case) -> Iterator[Diagnostic]:
         if not variable.name.startswith(own):
             continue
         replaced = _replaced(case, variable.name)
-        if replaced is not None:
-            yield _deprecated(case, variable, *replaced)
         known = _read_as(replaced, variable.name)
         if known not in words and not known.startswith(prefixes):
             yield _unknown(case, variable, words)
+        elif replaced is not None:
+            yield _deprecated(case, variable, *replaced)
 
 
 def _replaced(case: Case, name: str) -> tuple[str, str, Site] | None:
@@ -67,10 +67,18 @@ def _deprecated(case: Case, variable: Variable, old: str, new: str, site: Site) 
         f"{case.engine} calls {kind} deprecated",
         _name_place(variable),
         label="deprecated",
-        help=new if " " in new else f"use `{new}` instead",
+        help=_instead(old, new),
         option=variable.name,
         evidence=shows(site, "says so"),
     )
+
+
+def _instead(old: str, new: str) -> str:
+    if not new:
+        return "take it away"
+    if "DISABLE" in old and "ENABLE" in new:
+        return f"use `{new}` instead, with the value that you mean: its name says the opposite"
+    return new if " " in new else f"use `{new}` instead"
 
 
 def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
