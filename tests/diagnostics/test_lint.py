@@ -1,5 +1,6 @@
 """Lint on real releases: what each rule finds, what it says, what its fix makes of the file."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -343,3 +344,30 @@ def test_the_value_of_an_option_that_takes_none_any_more_goes_with_it(check: Che
     edits = [edit for found in result.diagnostics if found.fix for edit in found.fix.edits]
     write_edits(result.files, edits)
     assert script.read_text() == f"{SERVE} --cuda-graph-bs 1 2 --port 1\n"
+
+
+def test_nothing_is_called_unread_while_a_file_was_not_searched(
+    engine_tree: Callable[[str], Path], tmp_path: Path
+) -> None:
+    fork = tmp_path / "fork"
+    shutil.copytree(engine_tree("0.5.10") / "sglang", fork / "sglang")
+    with (fork / "sglang" / "table.py").open("wb") as large:
+        large.truncate(40 << 20)
+    engine = Choice(engine=parse_engine(str(fork)), reason="the test")
+    launches = read_command(f"{SERVE} --num-continuous-decode-steps 4").launches
+    (result,) = lint("x", launches, engine=engine, cache=tmp_path / "cache")
+    assert result.diagnostics == ()
+    assert any("table.py" in line for line in result.unread)
+
+
+def test_another_release_than_the_image_says_is_told(
+    engine_tree: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(f"docker run --gpus all lmsysorg/sglang:v0.5.9 {SERVE}\n")
+    launches = read_target(path, environment={}, home=tmp_path).launches
+    engine = Choice(engine=parse_engine("sglang==0.5.10"), reason="--engine")
+    cache = engine_tree("0.5.10").with_name("lint-cache")
+    (result,) = lint("run.sh", launches, engine=engine, cache=cache)
+    assert result.engine.chosen_by.startswith("--engine, though the tag of the image")
+    assert result.engine.chosen_by.endswith("says sglang==0.5.9")

@@ -26,7 +26,7 @@ def accepted(case: Case) -> Iterator[Diagnostic]:
         yield from _abbreviated(case, given)
         if given.option.deprecated:
             yield _deprecated(case, given)
-        elif _nobody_reads(given):
+        elif case.searched and _nobody_reads(given):
             yield _unread(case, given)
         elif _is_default(case, given):
             yield _default(case, given)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
     from assay.engines import Server
-    from assay.source import Progress
+    from assay.source import Declarations, Progress, Tree
 
 _IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
 _IGNORED = re.compile(r"^[ \t]*+[#;][ \t]*+assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
@@ -77,7 +77,8 @@ def lint(
         raise InputError(f"{target} starts more than {_MOST_SERVERS} servers", hint=_TOO_MUCH)
     results: list[LintResult] = []
     for server in servers:
-        choice = engine or engine_of(server, launches)
+        own = engine_of(server, launches)
+        choice = _over(engine, own) if engine else own
         if choice is None:
             raise InputError(
                 f"{target}: nothing says which version of {server.engine.name} runs",
@@ -138,6 +139,14 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     return None
 
 
+def _over(engine: Choice, own: Choice | None) -> Choice:
+    """The engine asked for, saying so if the target itself names another release."""
+    kinds = {engine.engine.kind, own.engine.kind if own else None}
+    if own is None or kinds != {"release"} or own.engine == engine.engine:
+        return engine
+    return Choice(engine=engine.engine, reason=f"{engine.reason}, though {own.reason} says {own.engine}")
+
+
 def not_run(engine: EngineReference) -> EngineReference:
     """The environment's folder in place of an interpreter: what a target names is looked at and never run."""
     path = Path(engine.value)
@@ -158,6 +167,7 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         parsed=parsed,
         engine=f"{server.engine.name} {version}".strip(),
         history=option_history(server.engine),
+        searched=not tree.omitted and not declarations.unsearched,
         config=config.file,
     )
     files = server.launch.files + ((config.file,) if config.file else ())
@@ -175,7 +185,17 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         unknown_words=sum(not word.known for word in server.arguments),
         files=files,
         secrets=secrets_of(server, parsed),
+        unread=_unread(tree, declarations),
         started_at=case.place(None),
+    )
+
+
+def _unread(tree: Tree, declarations: Declarations) -> tuple[str, ...]:
+    """What of the source no finding covers."""
+    return (
+        *(f"{gap.site}: {gap.reason}" for gap in declarations.gaps),
+        *(f"{omitted.file}: {omitted.reason}" for omitted in tree.omitted),
+        *(f"{file}: too large to be searched for words" for file in declarations.unsearched),
     )
 
 

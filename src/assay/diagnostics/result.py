@@ -39,6 +39,8 @@ class LintResult(Value):
     """The user's files that were read."""
     secrets: frozenset[str]
     """Values that must not be shown."""
+    unread: tuple[str, ...] = ()
+    """Parts of the engine's source that could not be read, each with why: no finding covers them."""
     started_at: Place | None = None
     """Where the server's program is named."""
 

@@ -38,7 +38,8 @@ def environment(case: Case) -> Iterator[Diagnostic]:
         replaced = _replaced(case, variable.name)
         known = _read_as(replaced, variable.name)
         if known not in words and not known.startswith(prefixes):
-            yield _unknown(case, variable, words)
+            if case.searched:
+                yield _unknown(case, variable, words)
         elif replaced is not None:
             yield _deprecated(case, variable, *replaced)
 

@@ -50,6 +50,7 @@ def _result(result: LintResult) -> dict[str, Any]:
         "engine": msgspec.to_builtins(result.engine),
         "counts": counts,
         "unknown_words": result.unknown_words,
+        "unread": list(result.unread),
         "diagnostics": found,
     }
 

@@ -216,7 +216,12 @@ def _summary(result: LintResult, results: Sequence[LintResult], style: Style) ->
         text += f"; {fixes} can be mended with --fix"
     if result.unknown_words:
         text += f"; {_count(result.unknown_words, 'word')} only known at run time, not checked"
-    return _wrapped(text, "", "  ", style)
+    lines = _wrapped(text, "", "  ", style)
+    if result.unread:
+        lines += _wrapped(f"not read of the source, and not covered: {result.unread[0]}", "  ", "  ", style)
+        if len(result.unread) > 1:
+            lines += _wrapped(f"and {len(result.unread) - 1} more (`--json` has them all)", "  ", "  ", style)
+    return lines
 
 
 def _checked_against(result: LintResult, style: Style) -> list[str]:

@@ -182,3 +182,5 @@ class Declarations(Value):
     """The engine's version as its source states it, or empty."""
     gaps: tuple[Gap, ...] = ()
     """What could not be read."""
+    unsearched: tuple[str, ...] = ()
+    """Files too large to be searched for words: while there are any, no word is known to be nowhere."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from assay.source.child.job import Note
-from assay.source.declarations import Declarations, Gap, Option, Site
+from assay.source.declarations import Declarations, Option, Site
 from assay.source.declaring.module import MAX_LINE_TEXT, clean
 
 MAX_MENTIONS = 5
@@ -55,12 +55,10 @@ def add_mentions(
     for path in paths:
         file = path.relative_to(root).as_posix()
         note(file, len(paths))
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            site = Site(file=file, line=1)
-            scan.gaps.append(Gap(site=site, reason=f"larger than {MAX_BYTES >> 20} MiB"))
-            continue
-        scan.read(file, path.read_bytes())
+        if path.stat().st_size > MAX_BYTES:
+            scan.unsearched.append(file)
+        else:
+            scan.read(file, path.read_bytes())
     options = [
         msgspec.structs.replace(option, mentions=tuple(search.found))
         for option, search in zip(declarations.options, searches, strict=True)
@@ -69,7 +67,7 @@ def add_mentions(
         declarations,
         options=tuple(options),
         environment_words=tuple(sorted(word.decode() for word in scan.environment)),
-        gaps=(*declarations.gaps, *scan.gaps),
+        unsearched=tuple(scan.unsearched),
     )
 
 
@@ -84,7 +82,7 @@ class _Scan:
         self._prefixes = prefixes
         self._dashed: dict[bytes, tuple[bytes, ...]] = {}
         self.environment: set[bytes] = set()
-        self.gaps: list[Gap] = []
+        self.unsearched: list[str] = []
 
     def read(self, file: str, data: bytes) -> None:
         """Note what one file holds."""
