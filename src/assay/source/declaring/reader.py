@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,5 +45,5 @@ def read_declarations(root: Path, engine: Engine, note: Callable[[str], None]) -
 def read_declarations_job(request: bytes, note: Callable[[str], None]) -> bytes:
     """The same from and to MessagePack: a `ReadRequest` in, `Declarations` out."""
     asked = msgspec.msgpack.decode(request, type=ReadRequest)
-    declarations = read_declarations(Path(asked.root), asked.engine, note)
+    declarations = read_declarations(Path(os.fsdecode(asked.root)), asked.engine, note)
     return msgspec.msgpack.encode(declarations)
