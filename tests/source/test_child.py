@@ -33,7 +33,7 @@ def test_progress_is_told() -> None:
 def test_an_end_while_real_source_is_read_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "sglang").mkdir()
     (tmp_path / "sglang" / "launch_server.py").write_text("x = [" + "0,\n" * 600_000 + "]")
-    request = msgspec.msgpack.encode(ReadRequest(root=str(tmp_path), engine=ENGINES["sglang"]))
+    request = msgspec.msgpack.encode(ReadRequest(root=os.fsencode(tmp_path), engine=ENGINES["sglang"]))
     with pytest.raises(SourceError, match=r"while it read sglang/launch_server\.py"):
         run_limited("declarations", request, limits=Limits(cpu_s=1))
 

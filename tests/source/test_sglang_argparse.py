@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -370,7 +371,7 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     root = tree_of(write_tree, "pass")
     noted: list[str] = []
-    request = msgspec.msgpack.encode(ReadRequest(root=str(root), engine=SGLANG))
+    request = msgspec.msgpack.encode(ReadRequest(root=os.fsencode(root), engine=SGLANG))
     answer = read_declarations_job(request, lambda file, _total=None: noted.append(file))
     assert msgspec.msgpack.decode(answer, type=Declarations) == read(root)
     assert "sglang/args.py" in noted

@@ -60,6 +60,7 @@ def _diagnostic(found: Diagnostic, result: LintResult) -> dict[str, Any]:
     item["name"] = BY_CODE[found.code].name
     for key in ("message", "label", "help"):
         item[key] = mask(item[key], result.secrets)
+    item["option"] = mask(found.option, result.secrets) if found.option is not None else None
     if found.fix is not None:
         item["fix"] = _fix(found, result)
     return item

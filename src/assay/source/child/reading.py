@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 import msgspec
@@ -34,7 +35,9 @@ def read(tree: Tree, *, cache: Path, progress: Progress = no_progress) -> Declar
         declarations := _decoded(known)
     ) is not None:
         return declarations
-    request = msgspec.msgpack.encode(ReadRequest(root=tree.root, engine=engine_named(tree.engine)))
+    request = msgspec.msgpack.encode(
+        ReadRequest(root=os.fsencode(tree.root), engine=engine_named(tree.engine))
+    )
     reply = run_limited("declarations", request, progress=progress)
     declarations = _decoded(reply)
     if declarations is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -42,5 +43,5 @@ def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
 def read_declarations_job(request: bytes, note: Note) -> bytes:
     """The same from and to MessagePack: a `ReadRequest` in, `Declarations` out."""
     asked = msgspec.msgpack.decode(request, type=ReadRequest)
-    declarations = read_declarations(Path(asked.root), asked.engine, note)
+    declarations = read_declarations(Path(os.fsdecode(asked.root)), asked.engine, note)
     return msgspec.msgpack.encode(declarations)

@@ -186,11 +186,11 @@ def _unpacked(
             package=engine.package,
             version=version_of(place, engine),
             digest=digest,
-            origin=origin,
+            origin=origin.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
             omitted=unpacked.omitted,
         )
         _settle(tree, into, unpacked, cache, progress)
-    cache.save("sources", key, msgspec.msgpack.encode(tree))
+    cache.save("sources", key, msgspec.msgpack.encode(msgspec.structs.replace(tree, root="")))
     return tree
 
 
