@@ -41,6 +41,35 @@ def test_removal_leaves_a_whole_command_line(before: str, gone: list[str], after
     assert apply(before, removal(words(before, *gone))) == after
 
 
+@pytest.mark.parametrize(("syntax", "before"), [("shell", "A=(\n"), ("yaml", "command: >\n")])
+@pytest.mark.parametrize(
+    ("lines", "after"), [("  --a 1\n  --b\n", "  --b\n"), ("  --b\n  --a 1\n", "  --b\n")]
+)
+def test_where_lines_go_on_by_themselves_the_whole_line_goes(
+    syntax: Syntax, before: str, lines: str, after: str
+) -> None:
+    text = before + lines + ")\n"
+    assert apply(text, removal(words(text, "--a", "1", syntax=syntax))) == before + after + ")\n"
+
+
+@pytest.mark.parametrize(
+    ("gone", "after"),
+    [
+        (["--a", "'1'"], 'c: [x, --b,\n    "2"]\n'),
+        (["--b", '"2"'], "c: [x, --a, '1']\n"),
+        (["x", "--a"], "c: ['1', --b,\n    \"2\"]\n"),
+    ],
+)
+def test_items_of_a_list_in_brackets_go_with_a_comma(gone: list[str], after: str) -> None:
+    text = "c: [x, --a, '1', --b,\n    \"2\"]\n"
+    assert apply(text, removal(words(text, *gone, syntax="yaml"))) == after
+
+
+def test_items_on_lines_of_their_own_go_with_the_line() -> None:
+    text = "c: [\n  x,\n  --a,\n  '1',\n  --b\n]\n"
+    assert apply(text, removal(words(text, "--a", "'1'", syntax="yaml"))) == "c: [\n  x,\n  --b\n]\n"
+
+
 def test_removal_is_not_offered_where_a_comment_would_be_left_hanging() -> None:
     assert removal(words("E=run \\\n  # why\n  --a 1\n", "--a", "1")) == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import re
 import tempfile
@@ -14,6 +15,8 @@ from assay.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from assay.deployment import Syntax
 
 _CONTINUED = re.compile(r"[ \t]*\\[ \t]*\r?\n")
 _BLANKS = re.compile(r"[ \t]*")
@@ -29,13 +32,15 @@ def removal(words: Sequence[Word]) -> tuple[Edit, ...]:
         return ()
     if first.syntax == "yaml" and first.file.text[: first.start].rstrip(" '\"").endswith("-"):
         return _list_items(words)
+    if first.syntax == "yaml" and first.file.text[: first.start].rstrip()[-1:] in (",", "["):
+        return _flow_items(words)
     if first.syntax not in ("systemd", "shell", "yaml", "toml"):
         return ()
-    span = _span(first.file.text, first.start, last.end)
+    span = _span(first.file.text, first.start, last.end, first.syntax)
     return () if span is None else (Edit(file=first.file.path, start=span[0], end=span[1], text=""),)
 
 
-def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _span(text: str, start: int, end: int, syntax: Syntax) -> tuple[int, int] | None:
     """What to cut so that neither a blank line nor a dangling continuation is left."""
     line = text.rfind("\n", 0, start) + 1
     alone = not text[line:start].strip(" \t")
@@ -50,7 +55,11 @@ def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
         blanks = _BLANKS.match(text, end)
         return start, blanks.end() if blanks else end
     at = _before_continuation(text, line)
-    return None if at is None else (at, end)
+    if at is not None:
+        return at, end
+    if text[:line].strip() and syntax != "systemd":  # lines go on by themselves: a list, a folded text
+        return line, end + len(rest) + 1
+    return None
 
 
 def _before_continuation(text: str, line: int) -> int | None:
@@ -78,6 +87,24 @@ def _list_items(words: Sequence[Word]) -> tuple[Edit, ...]:
             return ()
         edits.append(Edit(file=word.file.path, start=line, end=end, text=""))
     return tuple(edits)
+
+
+def _flow_items(words: Sequence[Word]) -> tuple[Edit, ...]:
+    """Neighbours of a YAML list in brackets, with the comma behind them or, at its end, before them."""
+    text, start, end = words[0].file.text, words[0].start, words[-1].end
+    pairs = itertools.pairwise(words)
+    if any(text[one.end : other.start].strip() != "," for one, other in pairs):
+        return ()
+    if behind := re.compile(r"\s*,[ \t]*").match(text, end):
+        end = behind.end()
+        line = text.rfind("\n", 0, start) + 1
+        if not text[line:start].strip() and text[end : end + 1] == "\n":
+            start, end = line, end + 1
+    elif re.compile(r"\s*\]").match(text, end) and (before := re.search(r"\s*,\s*\Z", text[:start])):
+        start = before.start()
+    else:
+        return ()
+    return (Edit(file=words[0].file.path, start=start, end=end, text=""),)
 
 
 def flag_replacement(word: Word, written: str, flag: str) -> tuple[Edit, ...]:

@@ -215,7 +215,7 @@ def _commands(launch: Launch, script: Word, arguments: tuple[Word, ...]) -> list
         variables={variable.name: variable for variable in launch.environment},
         arguments=arguments,
         syntax=script.syntax,
-        editable=False,
+        editable=_stands_as_it_is(script),
     )
     return [
         msgspec.structs.replace(
@@ -228,6 +228,19 @@ def _commands(launch: Launch, script: Word, arguments: tuple[Word, ...]) -> list
         )
         for command in commands
     ] or None
+
+
+def _stands_as_it_is(script: Word) -> bool:
+    """Whether a script is written in the file character for character, as in a block of YAML."""
+    text = script.file.text
+    return (
+        script.syntax == "yaml"
+        and script.raw[:1] in ("|", ">")
+        and all(
+            text[at : at + 1] == char or (char == " " and text[at : at + 1] == "\n")
+            for at, char in zip(script.offsets, script.text, strict=False)
+        )
+    )
 
 
 def _within(script: Word, fault: Fault) -> Fault:
