@@ -133,3 +133,12 @@ def test_a_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "one\ntwo\n"
     assert shown == write_edits(files, edits)
     assert path.read_text() == "1\ntwo\n"
+
+
+def test_a_file_that_could_not_be_read_after_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "compose.yaml"
+    path.write_text("a: [1, 2]\n")
+    file = read_user_file(path)
+    with pytest.raises(InputError, match="unreadable; nothing was written"):
+        write_edits([file], [Edit(file=file.path, start=8, end=9, text="")])
+    assert path.read_text() == "a: [1, 2]\n"

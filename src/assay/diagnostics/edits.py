@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.deployment import Edit, UserFile, Word, read_user_file
+from assay.deployment import Edit, UserFile, Word, read_user_file, read_yaml
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -137,10 +137,11 @@ def write_edits(files: Sequence[UserFile], edits: Sequence[Edit]) -> tuple[str, 
     Returns the unified diff of each file that changed. Mode and owner stay; a link stays a link.
 
     Raises:
-        InputError: a file changed since it was read, or cannot be written.
+        InputError: a file changed since it was read, cannot be written, or could no longer be read after.
     """
     diffs = []
     for file, new in _changed(files, edits):
+        _check_still_reads(file, new)
         diffs.append(difference(file, new))
         _replace(Path(file.path), file, new)
     return tuple(diffs)
@@ -157,6 +158,19 @@ def _changed(files: Sequence[UserFile], edits: Sequence[Edit]) -> Iterator[tuple
         new = apply(file.text, [edit for edit in edits if edit.file == file.path])
         if new != file.text:
             yield file, new
+
+
+def _check_still_reads(file: UserFile, new: str) -> None:
+    """No edit of ours may break a file, so one that would is our fault and is not written."""
+    if Path(file.path).suffix in (".yaml", ".yml"):
+        try:
+            read_yaml(UserFile(path=file.path, text=new))
+        except InputError as error:
+            raise InputError(
+                f"the fixes would leave {file.path} unreadable; nothing was written to it",
+                hint="mend it by hand, and report this",
+                details=(error.message,),
+            ) from error
 
 
 def difference(file: UserFile, new: str) -> str:
