@@ -283,3 +283,14 @@ def test_a_closed_pipe_is_no_error(unit: Path, engine: list[str]) -> None:
 def test_the_python_door_finds_the_same(unit: Path, engine: list[str]) -> None:
     (result,) = assay.lint(unit, engine=engine[1], cache=Path(engine[3]))
     assert {"ASY111", "ASY201", "ASY301"} <= {found.code for found in result.diagnostics}
+
+
+def test_faults_are_told_where_they_hide_the_server(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "llm.service"
+    path.write_text(f"[Service]\nExecStart=/bin/cd /srv && {SERVE}\n")
+    assert main(["lint", str(path), *engine]) == 2
+    err = capsys.readouterr().err
+    assert "llm.service:2: " in err
+    assert "&&" in err

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
-from assay.deployment import parse_engine, read_command, read_user_file
+from assay.deployment import parse_engine, read_command, read_target, read_user_file
 from assay.diagnostics import (
     BY_CODE,
     Choice,
@@ -140,11 +140,26 @@ def _found(
 
 def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> None:
     if not options.skip_others:
-        raise InputError(f"{target} starts {_NOTHING}", hint=_mentioned(target) or _LOOKED_FOR)
+        raise InputError(
+            f"{target} starts {_NOTHING}",
+            hint=_mentioned(target) or _LOOKED_FOR,
+            details=_faults(target),
+        )
     outcome.skipped.append(target)
 
 
 _LOOKED_FOR = "lint looks for `python -m sglang.launch_server` or `sglang serve`"
+
+
+def _faults(target: str) -> tuple[str, ...]:
+    """What the file's own syntax destroys: it may be why no server is seen."""
+    if target == COMMAND_LINE:
+        return ()
+    launches = read_target(Path(target), environment=os.environ, home=Path.home()).launches
+    faults = dict.fromkeys(fault for launch in launches for fault in launch.faults)
+    return tuple(
+        mask(f"{fault.place.file}:{fault.place.line}: {fault.message}") for fault in list(faults)[:_NAMED]
+    )
 
 
 def _mentioned(target: str) -> str:
