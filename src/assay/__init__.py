@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay._version import __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.diagnostics import LintResult
 
 __all__ = ["__version__", "lint"]
-__version__ = "0.1.0"
 
 
 def lint(path: Path | str, *, engine: str | None = None, cache: Path | None = None) -> tuple[LintResult, ...]:
