@@ -250,3 +250,13 @@ def test_a_closed_pipe_is_no_error(unit: Path, engine: list[str]) -> None:
         err = process.stderr.read()
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
+
+
+def test_a_deployment_that_names_itself(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = (ROOT / "examples/deployments/llama8b-h100.toml").read_text()
+    path = tmp_path / "self.toml"
+    path.write_text(re.sub("(?m)^command = .*$", f'script = "{path}"', example))
+    assert main(["lint", str(path), *engine]) == 2
+    assert "is a deployment file itself" in capsys.readouterr().err
