@@ -5,9 +5,9 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -246,25 +246,30 @@ def test_a_release_without_network_ends_in_an_error_of_ours(
     assert captured.out == ""
 
 
-def test_ctrl_c_leaves_a_clean_cache(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [*ASSAY, "lint", "--engine", "sglang==0.5.10", "--cache", str(tmp_path), "--", *SERVE.split()],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.rglob("scratch/*")) and process.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode in (130, 1, 0), err
+def test_ctrl_c_while_it_fetches_leaves_nothing_half_made(tmp_path: Path) -> None:
+    program = (
+        "import signal, sys; from assay.cli import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["lint", "--engine", "sglang==0.5.10", "--cache", str(tmp_path), "--", *SERVE.split()]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        index = {"PIP_INDEX_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/simple", "PIP_NO_INDEX": "0"}
+        with subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            cwd=ROOT,
+            env={**os.environ, **index, "PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": ""},
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        ) as process:
+            connection, _ = silent.accept()
+            with connection:
+                os.killpg(process.pid, signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
-    assert not list(tmp_path.rglob("trees/*.part"))
-    if process.returncode == 130:
-        assert out == b""
+    assert not list(tmp_path.rglob("trees/*"))
 
 
 def test_a_closed_pipe_is_no_error(unit: Path, engine: list[str]) -> None:
@@ -294,3 +299,13 @@ def test_faults_are_told_where_they_hide_the_server(
     err = capsys.readouterr().err
     assert "llm.service:2: " in err
     assert "&&" in err
+
+
+def test_a_deployment_that_names_itself(
+    engine: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = (ROOT / "examples/deployments/llama8b-h100.toml").read_text()
+    path = tmp_path / "self.toml"
+    path.write_text(re.sub("(?m)^command = .*$", f'script = "{path}"', example))
+    assert main(["lint", str(path), *engine]) == 2
+    assert "is a deployment file itself" in capsys.readouterr().err

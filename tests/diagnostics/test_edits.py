@@ -142,3 +142,18 @@ def test_a_file_that_could_not_be_read_after_is_not_written(tmp_path: Path) -> N
     with pytest.raises(InputError, match="unreadable; nothing was written"):
         write_edits([file], [Edit(file=file.path, start=8, end=9, text="")])
     assert path.read_text() == "a: [1, 2]\n"
+
+
+def test_a_file_of_several_names_is_not_torn_from_them(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("one two")
+    (tmp_path / "b").hardlink_to(path)
+    with pytest.raises(InputError, match="it has 2 names"):
+        write_edits([read_user_file(path)], [Edit(file=str(path), start=0, end=3, text="1")])
+    assert path.read_text() == "one two"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_what_cannot_be_read_after_it_was_opened() -> None:
+    with pytest.raises(InputError, match="cannot read /proc/self/mem"):
+        read_user_file(Path("/proc/self/mem"))

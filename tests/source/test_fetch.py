@@ -232,7 +232,8 @@ def test_an_index_that_never_answers(pip: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def test_an_interrupt_ends_pip_and_leaves_nothing(pip: pytest.MonkeyPatch, cache: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from assay.deployment import parse_engine;"
+        "import signal, sys; from pathlib import Path; from assay.deployment import parse_engine;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
         "from assay.source import open_tree;"
         "open_tree(parse_engine('sglang==0.5.10'), engine=None, cache=Path(sys.argv[1]))"
     )

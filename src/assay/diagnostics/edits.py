@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import itertools
 import os
 import re
@@ -188,6 +189,10 @@ def _replace(path: Path, file: UserFile, new: str) -> None:
     mark = b"\xef\xbb\xbf" if target.read_bytes().startswith(b"\xef\xbb\xbf") else b""
     try:
         status = target.stat()
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if status.st_nlink > 1:  # to replace one of its names would silently leave the others as they were
+            raise OSError(errno.EMLINK, f"it has {status.st_nlink} names (hard links)")
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".assay")
         try:
             with os.fdopen(descriptor, "wb") as stream:
