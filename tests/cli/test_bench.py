@@ -139,8 +139,13 @@ def test_finished_rungs_outlive_any_end(
     running: Scripted = server(
         lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 14 else ANSWER
     )
-    command = [sys.executable, "-m", "assay", *options(running, tmp_path, "--max-concurrency", "1,2")]
-    command += ["--num-prompts", "8"]
+    code = (
+        "import signal, sys; from assay.cli import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
+    command = [sys.executable, "-c", code, *options(running, tmp_path, *ladder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
         while len(running.requests) < 16 and time.monotonic() < until:
