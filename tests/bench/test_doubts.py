@@ -87,7 +87,8 @@ def test_the_client_is_doubted_first(by: ClientReport, expected: dict[str, bool]
 
 def test_a_late_client_matters_by_the_gap() -> None:
     slow = [record(at, 1000 * at, itl_ms=100) for at in range(100)]
-    assert found(slow, ONE, client(backlog_ms=4)) == {"client-backlog": False}
+    assert found(slow, ONE, client(backlog_ms=3)) == {"client-backlog": False}
+    assert found(slow, ONE, client(backlog_ms=4)) == {"client-backlog": True}
 
 
 def test_an_open_loop_that_falls_behind_is_named() -> None:
