@@ -16,12 +16,16 @@ from assay.deployment import KEYS, Accelerator, Preset, accelerators, presets
 from assay.diagnostics import RULES
 from assay.errors import (
     AssayError,
+    CommandFailed,
     DeploymentError,
     EngineNotFound,
+    HostError,
     InputError,
+    OutcomeUnknown,
     Refused,
     SourceError,
     UnknownIdiom,
+    Unreachable,
 )
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -243,7 +247,11 @@ so for that file.
 
 def errors() -> str:
     """The errors and exit codes, from `errors.py`."""
-    kinds = (AssayError, InputError, DeploymentError, Refused, SourceError, EngineNotFound, UnknownIdiom)
+    kinds = (
+        *(AssayError, InputError, DeploymentError, Refused),
+        *(HostError, Unreachable, CommandFailed, OutcomeUnknown),
+        *(SourceError, EngineNotFound, UnknownIdiom),
+    )
     rows = [
         [f"`{each.__name__}`", (each.__doc__ or "").splitlines()[0], str(each.exit_code)] for each in kinds
     ]
