@@ -161,8 +161,8 @@ class Host(ABC):
         )
 
     def _late(self, talk: Talk) -> Exception:
-        said = last_lines(talk.conversation.last_words())
         if not talk.started:
+            said = last_lines(talk.conversation.last_words())
             return Unreachable(
                 f"{self.name}: no answer after {ANSWER_S:.0f} s; nothing was run", details=said
             )
