@@ -28,6 +28,8 @@ if [ -e "$path" ]; then
 fi
 new=$(mktemp "${path%/*}/.assay-XXXXXXXXXX")
 trap 'rm -f -- "$new"' EXIT
+# where nobody listens any more, saying so must not end us before we have tidied up
+trap '' PIPE
 trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM
 dd of="$new" bs=65536 conv=fsync status=none
 got=$(sha256sum <"$new")

@@ -12,7 +12,7 @@ from assay.hosts.command import Command, CommandResult, Script, last_lines
 from assay.hosts.conversation import Conversation, Late, Lost
 from assay.hosts.ending import END, ending_of
 from assay.hosts.sudo import Sudo
-from assay.hosts.talk import ANSWER_S, Request, Talk
+from assay.hosts.talk import Request, Talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 64 << 20
 """What is kept of each of a command's outputs, unless told otherwise."""
 _END_S = 15.0
+_END_ANSWER_S = 8.0
+"""How long to wait for a machine before we say that a command there could not be ended."""
 
 
 class NeverStarted(Exception):
@@ -164,7 +166,7 @@ class Host(ABC):
         if not talk.started:
             said = last_lines(talk.conversation.last_words())
             return Unreachable(
-                f"{self.name}: no answer after {ANSWER_S:.0f} s; nothing was run", details=said
+                f"{self.name}: no answer after {talk.request.answer_s:g} s; nothing was run", details=said
             )
         took = f"{self.name}: {talk.request.name} took longer than {talk.request.timeout_s:g} s"
         try:
@@ -181,4 +183,5 @@ class Host(ABC):
         """End a command and all that it started; whether nothing of it is left."""
         script = Script(text=END, arguments=(talk.process, talk.request.nonce), name="the end of a command")
         request = Request(script, None, _END_S, talk.request.sudo, LIMIT_BYTES)
+        request.answer_s = _END_ANSWER_S
         return ending_of(self._converse(request).out)

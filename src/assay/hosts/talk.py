@@ -24,6 +24,7 @@ class Request:
     def __init__(
         self, command: Command, stdin: bytes | None, timeout_s: float, sudo: Sudo | None, limit_bytes: int
     ) -> None:
+        self.answer_s = ANSWER_S
         self.nonce = secrets.token_hex(16)
         self.name = name_of(command)
         self.stdin = stdin
@@ -52,7 +53,7 @@ class Talk:
         self._asked = False
         self._status: int | None = None
         self._err_ended = False
-        self._deadline = time.monotonic() + ANSWER_S
+        self._deadline = time.monotonic() + self.request.answer_s
 
     def hold(self) -> CommandResult:
         """Speak until the end."""
@@ -92,7 +93,7 @@ class Talk:
             )
         self._asked = True
         self.conversation.say(self.request.sudo.password_line())
-        self._deadline = time.monotonic() + ANSWER_S
+        self._deadline = time.monotonic() + self.request.answer_s
 
     def _refused(self, word: str) -> None:
         assert self.request.sudo
