@@ -228,6 +228,19 @@ def test_a_program_that_forgets_to_close_leaves_nothing(own_sshd: LoopbackSshd) 
     wait_until(lambda: not running(done.stdout.strip()))
 
 
+def test_a_program_that_is_killed_leaves_its_connection_for_a_minute_only(own_sshd: LoopbackSshd) -> None:
+    program = (
+        "import os; from pathlib import Path; from assay.hosts import SshHost, ssh\n"
+        f"ssh._PERSIST_S = 1; host = SshHost('loop', config=Path({str(own_sshd.config)!r}))\n"
+        "host.run(['true']); print(host._folder, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    folder = Path(done.stdout.strip())
+    assert running(str(folder))
+    wait_until(lambda: not running(str(folder)) and not own_sshd.sessions())
+    shutil.rmtree(folder)
+
+
 def test_the_password_file_and_script_show_in_no_process_list(sshd: LoopbackSshd, tmp_path: Path) -> None:
     seen: list[str] = []
     script = Script(text=': planted-s3cret; touch "$2"; sleep 60.25', arguments=("s3cret", f"{tmp_path}/up"))

@@ -378,7 +378,7 @@ def test_planted_secrets_show_nowhere(rig: Rig, caplog: pytest.LogCaptureFixture
         failed = outcome_of(lambda: host.write("/proc/token", b"planted-s3cret"))
         assert isinstance(failed, CommandFailed)
     thread.join()
-    assert "sleep 2.75" in seen[0]
+    assert "sleep\n2.75" in seen[0]
     texts = [caplog.text, repr(result), repr(read), repr(host), repr(script), *seen]
     texts += ["".join(traceback.format_exception(failed)), repr(failed.__dict__)]
     assert not [text for text in texts if "s3cret" in text or PASSWORD in text.replace("assay-rig-", "")]

@@ -107,7 +107,7 @@ class SshHost(Host):
     def _start(self) -> None:
         master = ("-o", "ControlMaster=yes", "-o", f"ControlPersist={_PERSIST_S}", "-N", "-T")
         # a file and no pipe: a proxy's command may hold it open for as long as the connection lives
-        with (self._folder / "said").open("w+b") as said:
+        with tempfile.TemporaryFile(dir=self._folder) as said:
             status = self._wait_for((*self._options, *master, "--", self.name), said.fileno())
             said.seek(0)
             text = said.read(65536).decode("utf-8", "replace")
