@@ -21,12 +21,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.deployment import quote_systemd
 from assay.errors import AssayError, CommandFailed, HostError, OutcomeUnknown, Unreachable
-from assay.hosts import CommandResult, Host, Script, Secret, SshHost
+from assay.hosts import (
+    CommandResult,
+    Host,
+    Script,
+    Secret,
+    SshHost,
+    start_commands,
+    unit_state,
+)
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
 PASSWORD = "assay-rig"  # noqa: S105 -- that of the rig's users
+PLANTED = "planted-s3cret"
 NOTICED_S = 12
 """A dead link is noticed within this: three keepalives of one second, and a busy machine."""
 
@@ -371,17 +381,17 @@ def test_planted_secrets_show_nowhere(rig: Rig, caplog: pytest.LogCaptureFixture
     thread = threading.Thread(target=watch)
     thread.start()
     with caplog.at_level(logging.DEBUG), rig.host("ops@rig1", password=secret) as host:
-        script = Script(text=": planted-s3cret; sleep 2.75", arguments=("planted-s3cret",))
-        result = host.run(script, stdin=b"planted-s3cret", sudo=True)
-        host.write("/home/ops/token", b"planted-s3cret")
+        script = Script(text=f": {PLANTED}; sleep 2.75", arguments=(PLANTED,))
+        result = host.run(script, stdin=PLANTED.encode(), sudo=True)
+        host.write("/home/ops/token", PLANTED.encode())
         read = host.run(["cat", "/home/ops/token"])
-        failed = outcome_of(lambda: host.write("/proc/token", b"planted-s3cret"))
+        failed = outcome_of(lambda: host.write("/proc/token", PLANTED.encode()))
         assert isinstance(failed, CommandFailed)
     thread.join()
     assert "sleep\n2.75" in seen[0]
     texts = [caplog.text, repr(result), repr(read), repr(host), repr(script), *seen]
     texts += ["".join(traceback.format_exception(failed)), repr(failed.__dict__)]
-    assert not [text for text in texts if "s3cret" in text or PASSWORD in text.replace("assay-rig-", "")]
+    assert not [text for text in texts if PLANTED in text or PASSWORD in text.replace("assay-rig-", "")]
 
 
 ODD = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=15)
@@ -432,3 +442,39 @@ def test_more_commands_at_once_than_sshd_allows_sessions(rig: Rig) -> None:
             thread.join()
     assert len(outcomes) == 14
     assert all(isinstance(each, CommandResult) and each.ok for each in outcomes), outcomes
+
+
+def test_a_unit_from_first_start_to_forgotten_reload(rig: Rig) -> None:
+    words = [
+        "-c",
+        "import time; time.sleep(1e6)",
+        '{"a": "b c"}',
+        "50%",
+        "$A",
+        "${B}",
+        "",
+        "\u00e4\n'x' ; \\",
+    ]
+    path = "/run/systemd/system/assay-trial.service"
+    with rig.host("deploy@rig1") as host:
+        assert unit_state(host, "assay-trial.service").load_state == "not-found"
+        command = " ".join(map(quote_systemd, words))
+        text = f"[Service]\nRestart=always\nRestartSec=100ms\nExecStart=/usr/bin/python3 {command}\n"
+        host.write(path, text.encode(), sudo=True)
+        host.run(["systemctl", "daemon-reload"], sudo=True).checked()
+        host.run(["systemctl", "start", "assay-trial.service"], sudo=True).checked()
+        first = unit_state(host, "assay-trial.service")
+        assert (first.active_state, first.sub_state, first.restarts) == ("active", "running", 0)
+        running = host.read(f"/proc/{first.main_pid}/cmdline").decode().split("\0")[1:-1]
+        assert running == words
+        (asked,) = start_commands(host, "assay-trial.service")
+        assert asked.words == ("/usr/bin/python3", *(word.replace("$", "$$") for word in words))
+        host.run(["kill", "-9", str(first.main_pid)], sudo=True).checked()
+        wait_until(lambda: unit_state(host, "assay-trial.service").restarts == 1)
+        again = unit_state(host, "assay-trial.service")
+        assert again.invocation_id != first.invocation_id
+        host.write(path, text.replace("100ms", "200ms").encode(), sudo=True)
+        assert unit_state(host, "assay-trial.service").need_daemon_reload
+        host.run(["systemctl", "stop", "assay-trial.service"], sudo=True).checked()
+        host.remove(path, sudo=True)
+        host.run(["systemctl", "daemon-reload"], sudo=True).checked()

@@ -6,6 +6,7 @@ from assay.hosts.local import LocalHost
 from assay.hosts.secret import Secret
 from assay.hosts.ssh import SshHost
 from assay.hosts.sudo import AskPassword, askpass
+from assay.hosts.systemd import StartCommand, UnitState, start_commands, unit_state
 
 __all__ = [
     "AskPassword",
@@ -16,5 +17,9 @@ __all__ = [
     "Script",
     "Secret",
     "SshHost",
+    "StartCommand",
+    "UnitState",
     "askpass",
+    "start_commands",
+    "unit_state",
 ]

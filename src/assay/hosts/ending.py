@@ -4,14 +4,23 @@ from __future__ import annotations
 
 END = r"""
 top=$1 nonce=$2
-case $(ps -p "$top" -o args= 2>/dev/null || tr '\0' ' ' <"/proc/$top/cmdline" 2>/dev/null) in
+# number, parent, group and state of every process
+table() {
+  if [ -r /proc/self/stat ]; then
+    cat /proc/[0-9]*/stat 2>/dev/null | sed 's/ (.*) / /' | awk '{ print $1, $3, $4, $2 }'
+  else
+    ps -A -o pid= -o ppid= -o pgid= -o stat=
+  fi
+}
+words=$(tr '\0' ' ' <"/proc/$top/cmdline" 2>/dev/null || ps -p "$top" -o args= 2>/dev/null)
+case $words in
   *"$nonce"*) ;;
   *) echo ended; exit 0 ;;
 esac
 all=$top
 # what was known, its group and everything below: also what was started since
 look() {
-  found=$(ps -A -o pid= -o ppid= -o pgid= 2>/dev/null | awk -v known="$(echo $all)" -v top="$top" '
+  found=$(table | awk -v known="$(echo $all)" -v top="$top" '
     { pid[NR] = $1; parent[NR] = $2; group[NR] = $3 }
     END {
       split(known, list, " ")
@@ -23,18 +32,17 @@ look() {
       } while (more)
       for (one in has) print one
     }' | sort)
-  [ -n "$found" ] || found=-$top
 }
+# with no `--`, which not every shell takes here
 send() {
-  for one in $all; do kill -s "$1" -- "$one" 2>/dev/null; done
+  for one in $all; do kill "-$1" "$one" 2>/dev/null; done
 }
+# one that ended and whose parent has not asked yet does not count
 alive() {
-  for one in $all; do
-    kill -s 0 -- "$one" 2>/dev/null || continue
-    # a process that ended and whose parent has not asked yet does not count
-    case $(ps -o stat= -p "$one" 2>/dev/null) in Z*) ;; *) return 0 ;; esac
-  done
-  return 1
+  table | awk -v known="$(echo $all)" '
+    BEGIN { split(known, list, " "); for (i in list) has[list[i]] = 1 }
+    ($1 in has) && $4 !~ /^[ZX]/ { some = 1 }
+    END { exit !some }'
 }
 wait_for_the_end() {
   for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
