@@ -71,6 +71,15 @@ def test_without_a_password_sudo_runs_the_words_themselves(
     assert host.run(["no-such-program"], sudo=True).status == 127
 
 
+def test_a_warning_of_sudo_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warning = "sudo: unable to resolve host gpu1: Name or service not known"
+    put_sudo(tmp_path, monkeypatch, f'echo "{warning}" >&2\n{FREE}')
+    result = LocalHost().run(["false"], sudo=True)
+    assert (result.status, result.err.decode()) == (1, warning + "\n")
+    with pytest.raises(CommandFailed, match="cannot read"):
+        LocalHost().read("/no/such/file", sudo=True)
+
+
 def test_no_password_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_sudo(tmp_path, monkeypatch)
     for command in (["touch", f"{tmp_path}/x"], Script(text=f"touch {tmp_path}/x")):

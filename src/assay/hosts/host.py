@@ -143,6 +143,8 @@ class Host(ABC):
                 raise self._lost(talk) from None
             except Late:
                 raise self._late(talk) from None
+            except HostError:
+                raise
             except BaseException:
                 if talk.started:
                     with contextlib.suppress(HostError, NeverStarted):

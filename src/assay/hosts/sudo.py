@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 AskPassword = Callable[[], Secret]
 """Gives the password; called when sudo first asks, and again after a wrong one."""
 
-_SUDO_SAID = re.compile(rb"^sudo: |^Sorry, user |is not in the sudoers file|is not allowed to run sudo")
+_REFUSED = re.compile(
+    rb"^sudo: (sorry, )?(you must have a tty|a password is required|a terminal is required|no password was)"
+    rb"|^Sorry, user |is not in the sudoers file|may not run sudo|is not allowed to run sudo"
+    rb"|^sudo: (account validation|no valid sudoers|effective uid is not 0|PAM )",
+    re.MULTILINE,
+)
+"""Not every word of sudo's is a refusal: it also warns (`unable to resolve host`), and goes on."""
+_NO_SUDO = re.compile(rb"exec: (line \d+: )?sudo: not found")
 
 
 class Sudo:
@@ -49,9 +56,9 @@ class Sudo:
 
     def check(self, host: str, name: str, status: int, err: bytes) -> None:
         """Raises CommandFailed if it was sudo that failed, and not the command."""
-        if status == 127 and b"exec: sudo:" in err:
+        if status == 127 and _NO_SUDO.search(err):
             raise self.refusal(host, name, b"")
-        if status == 1 and _SUDO_SAID.match(err):
+        if status == 1 and _REFUSED.search(err):
             raise self.refusal(host, name, err)
 
     def refusal(self, host: str, name: str, said: bytes) -> CommandFailed:
