@@ -1,10 +1,12 @@
 """What the project ships as examples is right: deployments lint clean, the demo's unit shows its faults."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assay.cli import main
 from assay.deployment import parse_engine, read_target
 from assay.diagnostics import Choice, lint
 
@@ -36,3 +38,16 @@ def test_the_demos_unit_shows_what_the_demo_is_for(
     assert {"ASY111", "ASY201", "ASY301"} <= new
     assert "ASY105" not in new
     assert "ASY105" in codes(unit, engine_tree("0.5.9"), tmp_path)
+
+
+def test_the_readmes_sample_is_what_lint_prints(
+    engine_tree: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = engine_tree("0.5.10")
+    monkeypatch.chdir(EXAMPLES / "units")
+    assert main(["lint", "llm.service", "--engine", str(tree), "--cache", str(tree.with_name("lint-cache"))])
+    printed = capsys.readouterr().out
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    sample = readme.split("```console\n$ assay lint llm.service --engine sglang==0.5.10\n")[1].split("```")[0]
+    parts = [part.strip("\n") for part in re.split(r"(?m)^ *…$", sample)]
+    assert [part for part in parts if part not in printed] == []

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.deployment import Launch, UserFile, Written, command_line, parse_command, read_script, unwrap
+from assay.deployment import (
+    Launch,
+    UserFile,
+    Written,
+    command_line,
+    parse_command,
+    read_script,
+    read_target,
+    unwrap,
+)
 from assay.errors import AssayError, InputError
 
 
@@ -51,6 +60,13 @@ PLAIN = "python -m sglang.launch_server --tp 4"
         "chrt -f 50 ",
         "chrt --rr 10 ",
         "numactl --cpunodebind=0 --membind=0 ",
+        "screen -dmS llm ",
+        "screen -d -m -S llm env A=1 ",
+        "tmux new-session -d -s llm ",
+        "ssh -p 2222 user@host ",
+        "apptainer exec --nv -B /data:/data image.sif ",
+        "singularity -d run --nv image.sif ",
+        "prlimit --memlock=unlimited ",
         "numactl -N 0 -m 0 -- ",
         "numactl --interleave all ",
         "numactl --physcpubind 0-15 -l ",
@@ -316,3 +332,55 @@ def test_the_real_wrappers_agree(before: str) -> None:
     (launch,) = unwrap(_launch(text))
     assert _argv(launch) == ["printf", "%s-%s-", "--tp", "a b"]
     assert done.stdout == "--tp-a b-"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"tmux new -d -s llm 'cd /opt && {PLAIN}'",
+        f"ssh -o BatchMode=yes node1 'cd /opt; nohup {PLAIN} > log 2>&1 &'",
+        f"su - llm -c '{PLAIN}'",
+        f"runuser -l llm -c '{PLAIN}'",
+        f"ssh node1 \"bash -c '{PLAIN}'\"",
+    ],
+)
+def test_a_script_in_one_word_is_read_by_a_shell(command: str) -> None:
+    assert RUN in [_argv(found) for found in unwrap(_launch(command))]
+
+
+def test_the_environment_stays_on_this_side_of_ssh() -> None:
+    (found,) = unwrap(_launch(f"env SGLANG_X=1 ssh node1 '{PLAIN}'"))
+    assert found.environment == ()
+
+
+BLOCK = """\
+apiVersion: v1
+kind: Pod
+spec:
+  containers:
+    - name: c
+      command: [sh, -c]
+      args:
+        - |
+          exec python -m server --port 1 \\
+            --tp 4
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [BLOCK, BLOCK.replace("|", ">-").replace("\\", "").replace("  --tp", "--tp")]
+)
+def test_a_script_in_a_block_of_yaml_can_be_edited(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(text)
+    (launch,) = read_target(path, environment={}, home=tmp_path).launches
+    assert _argv(launch)[-2:] == ["--tp", "4"]
+    assert all(word.editable for word in launch.words)
+    assert [word.raw for word in launch.words] == _argv(launch)
+
+
+def test_a_script_in_quotes_cannot_be_edited(tmp_path: Path) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(BLOCK[: BLOCK.index("|")] + f'"{PLAIN}"\n')
+    (launch,) = read_target(path, environment={}, home=tmp_path).launches
+    assert not any(word.editable for word in launch.words)

@@ -41,6 +41,35 @@ def test_removal_leaves_a_whole_command_line(before: str, gone: list[str], after
     assert apply(before, removal(words(before, *gone))) == after
 
 
+@pytest.mark.parametrize(("syntax", "before"), [("shell", "A=(\n"), ("yaml", "command: >\n")])
+@pytest.mark.parametrize(
+    ("lines", "after"), [("  --a 1\n  --b\n", "  --b\n"), ("  --b\n  --a 1\n", "  --b\n")]
+)
+def test_where_lines_go_on_by_themselves_the_whole_line_goes(
+    syntax: Syntax, before: str, lines: str, after: str
+) -> None:
+    text = before + lines + ")\n"
+    assert apply(text, removal(words(text, "--a", "1", syntax=syntax))) == before + after + ")\n"
+
+
+@pytest.mark.parametrize(
+    ("gone", "after"),
+    [
+        (["--a", "'1'"], 'c: [x, --b,\n    "2"]\n'),
+        (["--b", '"2"'], "c: [x, --a, '1']\n"),
+        (["x", "--a"], "c: ['1', --b,\n    \"2\"]\n"),
+    ],
+)
+def test_items_of_a_list_in_brackets_go_with_a_comma(gone: list[str], after: str) -> None:
+    text = "c: [x, --a, '1', --b,\n    \"2\"]\n"
+    assert apply(text, removal(words(text, *gone, syntax="yaml"))) == after
+
+
+def test_items_on_lines_of_their_own_go_with_the_line() -> None:
+    text = "c: [\n  x,\n  --a,\n  '1',\n  --b\n]\n"
+    assert apply(text, removal(words(text, "--a", "'1'", syntax="yaml"))) == "c: [\n  x,\n  --b\n]\n"
+
+
 def test_removal_is_not_offered_where_a_comment_would_be_left_hanging() -> None:
     assert removal(words("E=run \\\n  # why\n  --a 1\n", "--a", "1")) == ()
 
@@ -104,3 +133,27 @@ def test_a_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "one\ntwo\n"
     assert shown == write_edits(files, edits)
     assert path.read_text() == "1\ntwo\n"
+
+
+def test_a_file_that_could_not_be_read_after_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "compose.yaml"
+    path.write_text("a: [1, 2]\n")
+    file = read_user_file(path)
+    with pytest.raises(InputError, match="unreadable; nothing was written"):
+        write_edits([file], [Edit(file=file.path, start=8, end=9, text="")])
+    assert path.read_text() == "a: [1, 2]\n"
+
+
+def test_a_file_of_several_names_is_not_torn_from_them(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("one two")
+    (tmp_path / "b").hardlink_to(path)
+    with pytest.raises(InputError, match="it has 2 names"):
+        write_edits([read_user_file(path)], [Edit(file=str(path), start=0, end=3, text="1")])
+    assert path.read_text() == "one two"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_what_cannot_be_read_after_it_was_opened() -> None:
+    with pytest.raises(InputError, match="cannot read /proc/self/mem"):
+        read_user_file(Path("/proc/self/mem"))

@@ -1,5 +1,6 @@
 """Lint on real releases: what each rule finds, what it says, what its fix makes of the file."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,7 +74,18 @@ def only(results: tuple[LintResult, ...], *, without: str = "") -> Diagnostic:
         ("--tp-size 2 --tp-size 4", "ASY109", "--tensor-parallel-size", "take this one away"),
         ("--port 30000", "ASY110", "--port", "pin the value"),
         ("--num-continuous-decode-steps 4", "ASY111", "--num-continuous-decode-steps", "no effect"),
-        ("--trust-remote-code true", "ASY113", None, "takes no value"),
+        ("--trust-remote-code true", "ASY113", None, "takes no value; leave `true` out"),
+        ("--disable-cuda-graph false", "ASY113", None, "to have it off, leave both out"),
+        ("'--tp 4'", "ASY113", None, "make two of it, `--tp` and `4`"),
+        ("--trust_remote_code True", "ASY101", "--trust_remote_code", "It takes no value: leave `True` out"),
+        ("--enable-cuda-graph", "ASY101", "--enable-cuda-graph", "there is only `--disable-cuda-graph`"),
+        ("--no-trust-remote-code", "ASY101", "--no-trust-remote-code", "only `--trust-remote-code`"),
+        ("--enable-prefix-caching", "ASY101", "--enable-prefix-caching", "does that by itself, unless"),
+        ("--enable-deepep-moe", "ASY105", "--enable-deepep-moe", "`--moe-a2a-backend deepep` instead"),
+        ("--kv-cache-dtype fp8", "ASY106", "--kv-cache-dtype", "mean `fp8_e5m2` or `fp8_e4m3`? The choices"),
+        ("--dtype fp16", "ASY106", "--dtype", "did you mean `float16`?"),
+        ("--tokenizer /t", "ASY102", "--tokenizer", "did you mean `--tokenizer-path`? Else write one"),
+        ("--watchdog-timeout 300", "ASY110", "--watchdog-timeout", "pin the value"),
     ],
 )
 def test_each_rule_finds_its_case(
@@ -114,6 +126,31 @@ def test_evidence_is_the_line_that_declares_it(check: Check, engine_tree: Callab
         assert lines[evidence.site.line - 1].strip() == evidence.site.text
         assert "num" in evidence.site.text
         assert "continuous" in evidence.site.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--port 30000", "port: int = 30000"),
+        ("--dtype float17", 'choices=["auto", "half", "float16", "bfloat16", "float", "float32"],'),
+        ("--tp-size x", "type=int,"),
+        ("--tensor-par 2", '"--tensor-parallel-size",'),
+        ("--nccl-init a:1", '"--nccl-init-addr",  # For backward compatibility.'),
+        ("--stream-output", 'help="[Deprecated] Use --incremental-streaming-output instead.",'),
+    ],
+)
+def test_the_line_cited_shows_what_is_said(check: Check, arguments: str, line: str) -> None:
+    (evidence,) = only(check(f"{SERVE} {arguments}")).evidence
+    assert evidence.site.text.startswith(line)
+
+
+def test_the_abbreviations_of_the_engine_s_own_documentation_are_no_news(check: Check) -> None:
+    assert check(f"{SERVE} --tp 2 --dp 2")[0].diagnostics == ()
+
+
+def test_a_repeat_under_another_name_says_which(check: Check) -> None:
+    found = only(check(f"{SERVE} --tp-size 2 --tensor-parallel-size 4"))
+    assert "given again, as `--tensor-parallel-size`, on the same line" in found.message
 
 
 def test_options_that_something_reads_are_left_alone(check: Check) -> None:
@@ -215,3 +252,122 @@ def test_a_line_of_a_shell_is_no_server_of_the_image(check: Check, tmp_path: Pat
     )
     (result,) = check(path)
     assert {found.code for found in result.diagnostics} == {"ASY311"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{SERVE} {'--zzq 1 ' * 1200}", "more than 1,000 findings"),
+        (f"{SERVE} {'--port 1 ' * 6000}", "a command of more than 10,000 words"),
+    ],
+)
+def test_too_much_is_refused(check: Check, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check(text)
+
+
+def test_too_many_servers_are_refused(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVE} &\n" * 300)
+    with pytest.raises(InputError, match="starts more than 256 servers"):
+        check(script)
+
+
+def test_secrets_that_a_slip_tore_apart_are_known(check: Check) -> None:
+    (result,) = check(f"{SERVE} --api-kye sk-1 sk-2 --port 3 --api-key one two thr --admin-api-kye=sk-4")
+    assert result.secrets == {"sk-1", "sk-2", "one", "two", "thr", "sk-4"}
+
+
+@pytest.mark.parametrize(
+    ("script", "edits"),
+    [("bash -c '{} {{\"a\":1}}'\n", 0), ('bash <<X\nX\n{} {{"a":1}}\n', 1)],
+)
+def test_no_quotes_are_put_into_a_quoted_script(
+    check: Check, tmp_path: Path, script: str, edits: int
+) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(script.format(f"{SERVE} --json-model-override-args"))
+    found = only(check(path))
+    assert found.code == "ASY301"
+    assert len(found.fix.edits if found.fix else ()) == edits
+
+
+def test_what_follows_a_redirection_is_told_with_it(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(UNIT + "  --tp-size 2 >> /var/log/llm.log 2>&1\n")
+    found = only(check(unit))
+    assert (found.code, found.place.column, found.place.end_column) == ("ASY308", 15, 39)
+
+
+def test_a_comment_behind_a_backslash_is_told_once(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(UNIT + "  --tp-size 2 \\  # two\n  --port 1\n")
+    assert only(check(unit)).code == "ASY304"
+
+
+def test_a_variable_is_compared_by_what_stands_behind_the_prefix(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"export SGLANG_LOG_LEVEL=debug\n{SERVE}\n")
+    assert only(check(script)).help == "no file of the engine's source has this name"
+
+
+def test_the_server_before_a_semicolon_is_looked_at(check: Check, tmp_path: Path) -> None:
+    unit = tmp_path / "llm.service"
+    unit.write_text(f"[Service]\nExecStart=/usr/bin/{SERVE} --tpsize 2 ; /bin/true\n")
+    (result,) = check(unit)
+    assert [found.code for found in result.diagnostics] == ["ASY101", "ASY307"]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "code", "said"),
+    [
+        ("SGLANG_PER_TOKEN_GROUP_QUANT_8BIT_V2=1", "ASY202", "take it away"),
+        ("SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1", "ASY202", "its name says the opposite"),
+        ("SGLANG_ENABLE_THINKING=1", "ASY202", "use `SGLANG_DEFAULT_THINKING` instead"),
+        ("SGL_FOO=1", "ASY201", "no file of the engine's source has this name"),
+    ],
+)
+def test_what_is_said_of_variables(
+    check: Check, tmp_path: Path, assignment: str, code: str, said: str
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"export {assignment}\n{SERVE}\n")
+    found = only(check(script, "0.5.12.post1"))
+    assert found.code == code
+    assert said in found.help
+
+
+def test_the_value_of_an_option_that_takes_none_any_more_goes_with_it(check: Check, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVE} --cuda-graph-bs 1 2 --hybrid-kvcache-ratio 4 --port 1\n")
+    (result,) = check(script)
+    edits = [edit for found in result.diagnostics if found.fix for edit in found.fix.edits]
+    write_edits(result.files, edits)
+    assert script.read_text() == f"{SERVE} --cuda-graph-bs 1 2 --port 1\n"
+
+
+def test_nothing_is_called_unread_while_a_file_was_not_searched(
+    engine_tree: Callable[[str], Path], tmp_path: Path
+) -> None:
+    fork = tmp_path / "fork"
+    shutil.copytree(engine_tree("0.5.10") / "sglang", fork / "sglang")
+    with (fork / "sglang" / "table.py").open("wb") as large:
+        large.truncate(40 << 20)
+    engine = Choice(engine=parse_engine(str(fork)), reason="the test")
+    launches = read_command(f"{SERVE} --num-continuous-decode-steps 4").launches
+    (result,) = lint("x", launches, engine=engine, cache=tmp_path / "cache")
+    assert result.diagnostics == ()
+    assert any("table.py" in line for line in result.unread)
+
+
+def test_another_release_than_the_image_says_is_told(
+    engine_tree: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(f"docker run --gpus all lmsysorg/sglang:v0.5.9 {SERVE}\n")
+    launches = read_target(path, environment={}, home=tmp_path).launches
+    engine = Choice(engine=parse_engine("sglang==0.5.10"), reason="--engine")
+    cache = engine_tree("0.5.10").with_name("lint-cache")
+    (result,) = lint("run.sh", launches, engine=engine, cache=cache)
+    assert result.engine.chosen_by.startswith("--engine, though the tag of the image")
+    assert result.engine.chosen_by.endswith("says sglang==0.5.9")

@@ -25,6 +25,11 @@ from assay.diagnostics import is_secret_name, mask, may_be_secret_name, secret_s
         ("--api-key ${KEY:-sk-1}", "--api-key ***"),
         ('HF_TOKEN="a\\"b" X=1', 'HF_TOKEN="***" X=1'),
         (r'"{\"api_key\": \"sk\", \"a\": 1}"', r'"{\"api_key\": \"***\", \"a\": 1}"'),
+        ("HF_TOKEN=a\"b --token c'd", "HF_TOKEN=*** --token ***"),
+        ('{"token": "a"b"}', '{"token": "***"}'),
+        ("export 'HF_TOKEN=a b' X=1", "export 'HF_TOKEN=***' X=1"),
+        ("--api-key -x --port 1", "--api-key *** --port 1"),
+        ("https://me:p@ss/w@host/x", "https://***@host/x"),
         ("# was: --token abc", "# was: --token ***"),
     ],
 )
@@ -45,7 +50,13 @@ def test_what_looks_like_a_secret_is_masked(text: str, shown: str) -> None:
         "systemd replaces `%d` by the folder of credentials for this",
         "nothing in place of $API_KEY: set API_KEY in `.env`, or $HF_TOKEN",
         "--tokenizer-mode auto",
+        "--speculative-token-map /m/map.pt",
+        "SGLANG_PER_TOKEN_GROUP_QUANT_8BIT_V2=1",
+        "SGLANG_INIT_NEW_TOKEN_RATIO=0.7 SGLANG_USE_AITER_FP8_PER_TOKEN=1",
+        "--bucket-time-to-first-token 1 2",
         "http://127.0.0.1:30000/v1",
+        "https://host/@scope/x",
+        "oci://host/sglang@sha256:0",
     ],
 )
 def test_ordinary_options_stay_readable(text: str) -> None:

@@ -50,5 +50,5 @@ def test_annotations_escape_what_would_end_them() -> None:
     found = msgspec.structs.replace(finding("--tp-siz"), message="50% of\nit: a, b")
     text = lint_github([result(found)])
     assert text.startswith("::error file=llm.service,line=3,endLine=3,title=ASY101 unknown-option,col=42,")
-    assert "::50%25 of%0Ait: a, b. did you mean" in text
+    assert "::50%25 of%0Ait: a, b. Did you mean" in text
     assert "\n" not in text

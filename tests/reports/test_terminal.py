@@ -109,3 +109,23 @@ def test_the_summary_says_what_it_was_checked_against() -> None:
     text = lint_text([result()], Style())
     assert "llm.service: nothing to report" in text
     assert "sglang 0.5.10 (wheel sglang-0.5.10; chosen by --engine)" in " ".join(text.split())
+
+
+def test_what_concerns_several_servers_is_told_once_and_each_is_named() -> None:
+    one = result(finding("--tp-siz"))
+    results = [msgspec.structs.replace(one, server="a"), msgspec.structs.replace(one, server="b")]
+    text = lint_text(results, Style())
+    assert text.count("error[ASY101]") == 1
+    assert text.endswith(
+        "llm.service (a): 1 error; 1 can be mended with --fix\n"
+        "llm.service (b): 1 error; 1 can be mended with --fix\n"
+        "  checked against sglang 0.5.10 (wheel sglang-0.5.10; chosen by --engine)"
+    )
+
+
+def test_servers_of_one_name_are_told_apart_by_their_lines() -> None:
+    results = [msgspec.structs.replace(result(), started_at=FILE.place(at, at + 1)) for at in (0, 12)]
+    assert lint_text(results, Style()).splitlines()[:2] == [
+        "llm.service:1: nothing to report",
+        "llm.service:2: nothing to report",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -18,8 +19,9 @@ import pytest
 from assay.deployment import EngineReference
 from assay.engines import ENGINES
 from assay.errors import SourceError
-from assay.source import Cache, Tree, no_progress, open_tree, read
+from assay.source import Tree, no_progress, open_tree, read
 from assay.source.fetching import names as names_module
+from assay.source.fetching.cache import Cache
 from assay.source.fetching.digest import digest_folder
 
 SGLANG = ENGINES["sglang"]
@@ -213,6 +215,27 @@ def test_links_out_of_a_checkout_are_omitted(sglang_folder: Path, cache: Path, t
     assert {each.file for each in tree.omitted} == {"sglang/out.py", "sglang/fifo"}
 
 
+def test_pipes_and_names_that_are_no_text_keep_nobody(sglang_folder: Path, cache: Path) -> None:
+    python = sglang_folder / "python"
+    (python / "sglang/version.py").unlink()
+    info = python / "sglang-1.dist-info"
+    info.mkdir()
+    for path in (
+        python / "sglang/version.py",
+        python / "x.pth",
+        info / "METADATA",
+        sglang_folder / ".git/HEAD",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        os.mkfifo(path)
+    (python / "sglang/a\udcff.py").write_text("")
+    tree = tree_of(sglang_folder, cache)
+    assert tree.version is None
+    reasons = {each.file: each.reason for each in tree.omitted}
+    assert reasons["sglang/a\\xff.py"] == "its name is not UTF-8"
+    assert tree_of(sglang_folder, cache).digest == tree.digest
+
+
 def test_a_file_over_the_limit_counts_in_the_digest(
     sglang_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +324,7 @@ def test_declarations_are_read_once(
 
     def run(job: str, request: bytes, **_: object) -> bytes:
         asked = msgspec.msgpack.decode(request)
-        calls.append(f"{job} {asked['root']}")
+        calls.append(f"{job} {asked['root'].decode()}")
         return msgspec.msgpack.encode(made)
 
     monkeypatch.setattr("assay.source.child.reading.run_limited", run)
@@ -311,3 +334,45 @@ def test_declarations_are_read_once(
     assert calls == [f"declarations {sglang_folder / 'python'}"]
     read(msgspec.structs.replace(tree, digest="0" * 64), cache=cache)
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("link", ["v1", "v1/trees", "v1/scratch", "v1/records/sources", "v1/scratch/gate"])
+def test_links_inside_the_cache_are_not_written_through(
+    wheels: Any, cache: Path, tmp_path: Path, link: str
+) -> None:
+    wheel = wheels.make()
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (cache / link).parent.mkdir(parents=True)
+    (cache / link).symlink_to(victim / "new" if link.endswith("gate") else victim)
+    (cache / "CACHEDIR.TAG").symlink_to(victim / "tag")
+    with contextlib.suppress(SourceError):
+        tree_of(wheel, cache)
+    assert list(victim.iterdir()) == []
+
+
+def test_records_that_are_pipes_or_devices_count_as_absent(wheels: Any, cache: Path) -> None:
+    wheel = wheels.make()
+    tree = tree_of(wheel, cache)
+    for number, record in enumerate((cache / "v1/records").glob("*/*")):
+        record.unlink()
+        os.mkfifo(record) if number % 2 else record.symlink_to("/dev/zero")
+    assert tree_of(wheel, cache) == tree
+
+
+def test_a_tree_that_is_a_link_is_replaced(wheels: Any, cache: Path, tmp_path: Path) -> None:
+    wheel = wheels.make()
+    tree = tree_of(wheel, cache)
+    Path(tree.root).rename(tmp_path / "kept")
+    (tmp_path / "other").mkdir()
+    Path(tree.root).symlink_to(tmp_path / "other")
+    assert tree_of(wheel, cache) == tree
+    assert not Path(tree.root).is_symlink()
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+def test_a_cache_whose_name_is_no_text(wheels: Any, tmp_path: Path) -> None:
+    wheel = wheels.make()
+    cache = tmp_path / "a\udcff"
+    tree = tree_of(wheel, cache)
+    assert tree_of(wheel, cache) == tree

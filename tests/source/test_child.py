@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import ENGINES
 from assay.errors import SourceError, UnknownIdiom
-from assay.source import Limits, run_limited
+from assay.source.child.limits import Limits, run_limited
 from assay.source.child.read_request import ReadRequest
 
 AT = "while it read pkg/second file.py"
@@ -32,8 +32,8 @@ def test_progress_is_told() -> None:
 
 def test_an_end_while_real_source_is_read_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "sglang").mkdir()
-    (tmp_path / "sglang" / "launch_server.py").write_text("x = [" + "0,\n" * 1_500_000 + "]")
-    request = msgspec.msgpack.encode(ReadRequest(root=str(tmp_path), engine=ENGINES["sglang"]))
+    (tmp_path / "sglang" / "launch_server.py").write_text("x = [" + "0,\n" * 600_000 + "]")
+    request = msgspec.msgpack.encode(ReadRequest(root=os.fsencode(tmp_path), engine=ENGINES["sglang"]))
     with pytest.raises(SourceError, match=r"while it read sglang/launch_server\.py"):
         run_limited("declarations", request, limits=Limits(cpu_s=1))
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.deployment import parse_engine
@@ -151,20 +152,7 @@ def test_an_engine_that_assay_does_not_know(cache: Path) -> None:
 
 
 def test_a_release_of_another_engine_than_the_command_starts(cache: Path) -> None:
-    other = Engine(
-        name="other",
-        distributions=("other",),
-        package="other",
-        checkout_folders=(".",),
-        entry_module="other",
-        entry_modules=("other",),
-        entry_commands=(),
-        command_options=(),
-        images=(),
-        environment_prefixes=(),
-        environment_module="",
-        names_elsewhere={},
-    )
+    other = msgspec.structs.replace(ENGINES["sglang"], name="other", distributions=("other",))
     with pytest.raises(InputError, match="is not other, which the command starts"):
         open_("sglang==0.5.10", cache, other)
 
@@ -244,7 +232,8 @@ def test_an_index_that_never_answers(pip: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def test_an_interrupt_ends_pip_and_leaves_nothing(pip: pytest.MonkeyPatch, cache: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from assay.deployment import parse_engine;"
+        "import signal, sys; from pathlib import Path; from assay.deployment import parse_engine;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
         "from assay.source import open_tree;"
         "open_tree(parse_engine('sglang==0.5.10'), engine=None, cache=Path(sys.argv[1]))"
     )
@@ -432,6 +421,12 @@ def test_an_interpreter_elsewhere_is_asked_and_the_engine_not_imported(
     shim.write_text(f'#!/bin/sh\nexec {environment}/bin/python "$@"\n')
     shim.chmod(0o755)
     assert open_(f"installed:{shim}", cache).root == str(site_packages(environment))
+
+
+def test_a_home_of_nobody(cache: Path) -> None:
+    for reference in ("~nosuchuser/x", "installed:~nosuchuser/x", "~nosuchuser/x.whl"):
+        with pytest.raises(InputError, match="no home folder of that user is known"):
+            open_(reference, cache)
 
 
 def test_an_environment_without_it(environment: Path, tmp_path: Path, cache: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from assay.source.declaring.fold import Folder
-from assay.source.declaring.module import Tree
+from assay.source.declaring.module import Modules
 from assay.source.declaring.values import Scope
 
 WriteTree = Callable[[dict[str, str]], Path]
@@ -155,7 +155,7 @@ CASES: list[tuple[str, Any]] = [
 @pytest.fixture
 def fold(write_tree: WriteTree) -> Callable[[str], Any]:
     """Folds an expression in a module of the tree; NOT_KNOWN where it is not known."""
-    tree = Tree(write_tree({"m.py": MODULE, "other.py": OTHER}))
+    tree = Modules(write_tree({"m.py": MODULE, "other.py": OTHER}))
     folder = Folder(tree)
     module = tree.module("m")
     assert module is not None
@@ -211,7 +211,7 @@ def test_hostile_expressions_are_not_known_and_take_no_time(fold: Callable[[str]
 
 def test_a_tree_of_expensive_expressions_runs_dry(write_tree: WriteTree) -> None:
     lines = [f"X{n} = [a for a in range(99999) for b in range(99999)]" for n in range(300)]
-    tree = Tree(write_tree({"m.py": "\n".join(lines)}))
+    tree = Modules(write_tree({"m.py": "\n".join(lines)}))
     folder, module = Folder(tree), tree.module("m")
     assert module is not None
     began = time.process_time()

@@ -208,7 +208,7 @@ def test_other_releases_can_be_read(
 
 
 def test_the_next_generation_is_refused_with_its_version(engine_tree: Callable[[str], Path]) -> None:
-    with pytest.raises(UnknownIdiom, match=r"this source 0\.5\.14 generates its options"):
+    with pytest.raises(UnknownIdiom, match=r"SGLang 0\.5\.14 declares its options in a way"):
         declared(engine_tree("0.5.14"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.source.declaring.module import Defined, External, Tree, Variable, Whole, parse
+from assay.source.declaring.module import Defined, External, Modules, Variable, Whole, parse
 
 WriteTree = Callable[[dict[str, str]], Path]
 
@@ -59,7 +59,7 @@ def test_warnings_of_the_source_are_not_ours() -> None:
 
 
 def test_an_unreadable_module_is_a_gap(write_tree: WriteTree) -> None:
-    tree = Tree(write_tree({"p/bad.py": "def f(:\n"}))
+    tree = Modules(write_tree({"p/bad.py": "def f(:\n"}))
     assert tree.module("p.bad") is None
     assert [(gap.site.file, "cannot be parsed" in gap.reason) for gap in tree.gaps] == [("p/bad.py", True)]
 
@@ -87,7 +87,7 @@ TREE = {
 
 
 def test_names_are_followed_through_imports(write_tree: WriteTree) -> None:
-    tree = Tree(write_tree(TREE))
+    tree = Modules(write_tree(TREE))
     a, b = tree.module("p.a"), tree.module("p.deep.b")
     assert a is not None
     assert b is not None
@@ -108,16 +108,16 @@ def test_names_are_followed_through_imports(write_tree: WriteTree) -> None:
 def test_a_link_out_of_the_tree_is_not_followed(write_tree: WriteTree, tmp_path: Path) -> None:
     root = write_tree({"tree/p/__init__.py": "", "secret.py": "x = 1\n"}) / "tree"
     (root / "p" / "m.py").symlink_to(tmp_path / "secret.py")
-    assert Tree(root).module("p.m") is None
+    assert Modules(root).module("p.m") is None
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "p..a", "p/a", "../p", "p.a ", "p.1"])
 def test_odd_names_are_no_modules(write_tree: WriteTree, name: str) -> None:
-    assert Tree(write_tree(TREE)).module(name) is None
+    assert Modules(write_tree(TREE)).module(name) is None
 
 
 def test_sites_and_texts(write_tree: WriteTree) -> None:
-    tree = Tree(write_tree({"m.py": "x = [\n  'é',  \n  f(1)]  # end\n"}))
+    tree = Modules(write_tree({"m.py": "x = [\n  'é',  \n  f(1)]  # end\n"}))
     module = tree.module("m")
     assert module is not None
     value = module.tree.body[0].value  # type: ignore[attr-defined]

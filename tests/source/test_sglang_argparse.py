@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -361,17 +362,31 @@ def test_generated_options_are_another_generation(write_tree: WriteTree) -> None
     generate += "        parser.add_argument('--' + f.name)\n"
     text = args.read_text().replace("    tp_size: int = 1\n", "    tp_size: int = 1\n" + fields)
     args.write_text(text.replace("CHOICES =", generate + "CHOICES =", 1))
-    with pytest.raises(UnknownIdiom, match=r"sglang/args.py:8: this source 0\.5\.14 .* not supported yet"):
+    with pytest.raises(UnknownIdiom, match=r"SGLang 0\.5\.14 .* does not read yet") as caught:
         read(root)
+    assert caught.value.details[0].startswith("sglang/args.py:8: options come from the annotations")
+    assert "0.5.13.post1" in caught.value.hint
 
 
 def test_the_job_gives_the_same_as_bytes(write_tree: WriteTree) -> None:
     root = tree_of(write_tree, "pass")
     noted: list[str] = []
-    request = msgspec.msgpack.encode(ReadRequest(root=str(root), engine=SGLANG))
+    request = msgspec.msgpack.encode(ReadRequest(root=os.fsencode(root), engine=SGLANG))
     answer = read_declarations_job(request, lambda file, _total=None: noted.append(file))
     assert msgspec.msgpack.decode(answer, type=Declarations) == read(root)
     assert "sglang/args.py" in noted
+
+
+def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
+    """Whatever ends the child then, the error names the file that it was at."""
+    told: list[tuple[str, int | None]] = []
+    root = tree_of(write_tree, "pass")
+    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
+    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
+    declaring = [each for each in told if each[1] is None]
+    assert ("sglang/args.py", None) in declaring
+    assert set(declaring) <= set(files)
+    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
 
 
 def test_mentions(write_tree: WriteTree) -> None:
@@ -458,13 +473,20 @@ def test_environment_table(write_tree: WriteTree) -> None:
     ]
 
 
-def test_every_file_is_noted_before_it_is_read(write_tree: WriteTree) -> None:
-    """Whatever ends the child then, the error names the file that it was at."""
-    told: list[tuple[str, int | None]] = []
-    root = tree_of(write_tree, "pass")
-    read_declarations(root, SGLANG, lambda file, total=None: told.append((file, total)))
-    files = [(file.relative_to(root).as_posix(), None) for file in root.rglob("*.py")]
-    declaring = [each for each in told if each[1] is None]
-    assert ("sglang/args.py", None) in declaring
-    assert set(declaring) <= set(files)
-    assert sorted(told[len(declaring) :]) == sorted((file, len(files)) for file, _ in files)
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('for i in range(9000):\n for j in range(9000): parser.add_argument("--x")', "5,000 options"),
+        ("for i in range(9000):\n for j in range(9000):\n  pass", "100,000 statements"),
+    ],
+)
+def test_setting_up_is_bounded(write_tree: WriteTree, body: str, said: str) -> None:
+    with pytest.raises(UnknownIdiom, match=f"args.py:[0-9]+: more than {said}"):
+        read(tree_of(write_tree, body))
+
+
+def test_what_could_not_be_read_is_named(write_tree: WriteTree) -> None:
+    root = tree_of(write_tree, "x = " + "[" * 1000 + "]" * 1000)
+    with pytest.raises(UnknownIdiom) as caught:
+        read(root)
+    assert any("nested more than 200 deep" in line for line in caught.value.details)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -12,9 +13,21 @@ from typing import TYPE_CHECKING
 
 from assay import __version__, reports
 from assay.cli.progress import Reporter
-from assay.deployment import parse_engine, read_command, read_target
-from assay.diagnostics import BY_CODE, Choice, LintResult, lint, mask, preview_edits, without, write_edits
+from assay.deployment import parse_engine, read_command, read_target, read_user_file
+from assay.diagnostics import (
+    BY_CODE,
+    Choice,
+    LintResult,
+    lint,
+    lint_file,
+    mask,
+    preview_edits,
+    without,
+    write_edits,
+)
+from assay.engines import ENGINES
 from assay.errors import AssayError, InputError
+from assay.source import default_cache
 
 if TYPE_CHECKING:
     from assay.cli.lint_options import Format, LintOptions
@@ -62,7 +75,7 @@ def run(targets: Sequence[str], options: LintOptions) -> Outcome:
     outcome = Outcome()
     every = [*targets, *([COMMAND_LINE] if options.command_line is not None else [])]
     with Reporter(sys.stderr) as progress:
-        cache = options.cache or default_cache()
+        cache = options.cache or default_cache(os.environ)
         for target in every:
             try:
                 _lint_target(target, options, cache, ignored, progress, outcome)
@@ -108,16 +121,20 @@ def _lint_target(
 def _found(
     target: str, options: LintOptions, cache: Path, ignored: frozenset[str], progress: Reporter
 ) -> list[LintResult]:
-    choice = None
-    if options.engine is not None:
-        choice = Choice(engine=parse_engine(options.engine), reason="--engine")
+    engine = None if options.engine is None else parse_engine(options.engine)
     if target == COMMAND_LINE:
-        read = read_command(options.command_line or "")
+        launches = read_command(options.command_line or "").launches
+        choice = None if engine is None else Choice(engine=engine, reason="--engine")
+        results = lint(target, launches, engine=choice, cache=cache, progress=progress)
     else:
-        read = read_target(Path(target), environment=os.environ, home=Path.home())
-    if choice is None and read.engine is not None:
-        choice = Choice(engine=read.engine, reason="the deployment file")
-    results = lint(target, read.launches, engine=choice, cache=cache, progress=progress)
+        results = lint_file(
+            Path(target),
+            engine=engine,
+            environment=os.environ,
+            home=Path.home(),
+            cache=cache,
+            progress=progress,
+        )
     return [without(result, ignored) for result in results]
 
 
@@ -125,9 +142,39 @@ def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> Non
     if not options.skip_others:
         raise InputError(
             f"{target} starts {_NOTHING}",
-            hint="lint looks for `python -m sglang.launch_server` or `sglang serve`",
+            hint=_mentioned(target) or _LOOKED_FOR,
+            details=_faults(target),
         )
     outcome.skipped.append(target)
+
+
+_LOOKED_FOR = "lint looks for `python -m sglang.launch_server` or `sglang serve`"
+
+
+def _faults(target: str) -> tuple[str, ...]:
+    """What the file's own syntax destroys: it may be why no server is seen."""
+    if target == COMMAND_LINE:
+        return ()
+    launches = read_target(Path(target), environment=os.environ, home=Path.home()).launches
+    faults = dict.fromkeys(fault for launch in launches for fault in launch.faults)
+    return tuple(
+        mask(f"{fault.place.file}:{fault.place.line}: {fault.message}") for fault in list(faults)[:_NAMED]
+    )
+
+
+def _mentioned(target: str) -> str:
+    """What to do where the file names a server in a way that is not understood as a start of it."""
+    if target == COMMAND_LINE:
+        return ""
+    for number, line in enumerate(read_user_file(Path(target)).text.split("\n"), start=1):
+        for engine in ENGINES.values():
+            for name in (*engine.entry_modules, *(" ".join(words) for words in engine.entry_commands)):
+                if re.search(rf"(?<![\w.#]){re.escape(name)}(?![\w.])", line.partition("#")[0]):
+                    return (
+                        f"line {number} names `{name}`, but not in a way that lint knows to start it; "
+                        "give that command itself: assay lint -- COMMAND ..."
+                    )
+    return ""
 
 
 def rendered(results: Sequence[LintResult], chosen: Format, style: reports.Style) -> str:
@@ -162,12 +209,3 @@ def explained(code: str, width: int) -> str:
 
 def _rules() -> tuple[str, ...]:
     return tuple(f"{rule.code} {rule.name}" for rule in BY_CODE.values())
-
-
-def default_cache() -> Path:
-    """ASSAY_CACHE, or the folder that the platform has for caches."""
-    if os.environ.get("ASSAY_CACHE"):
-        return Path(os.environ["ASSAY_CACHE"]).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("assay", appauthor=False))

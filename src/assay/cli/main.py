@@ -13,7 +13,7 @@ import cyclopts
 from assay import __version__
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
-from assay.errors import AssayError
+from assay.errors import AssayError, InputError
 
 app = cyclopts.App(
     name="assay",
@@ -50,10 +50,13 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return 0
-    except OSError as error:  # every other door turns its own into an error of ours: this is the output
+    except OSError as error:  # the output, or a path that no system call takes
         _drop_output()
-        where = f"{error.filename}: " if error.filename else ""
-        return print_failure(f"{where}{error.strerror}", hint="", code=AssayError.exit_code)
+        if error.filename is None:
+            return print_failure(str(error.strerror), hint="", code=AssayError.exit_code)
+        return print_failure(
+            f"cannot use {error.filename}: {error.strerror}", hint="", code=InputError.exit_code
+        )
     return code if isinstance(code, int) else 0
 
 

@@ -12,7 +12,7 @@ from assay.deployment.containers.yaml_text import (
 )
 from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
 from assay.deployment.engine import EngineReference, parse_engine
-from assay.deployment.files import LIMIT_BYTES, read_user_file
+from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
@@ -36,7 +36,6 @@ from assay.deployment.wrappers.unwrap import unwrap
 
 __all__ = [
     "KEYS",
-    "LIMIT_BYTES",
     "Accelerator",
     "Command",
     "CommandKind",

@@ -17,7 +17,7 @@ a Kubernetes manifest."""
 
 
 class CommandSource(Value):
-    """Where the server's command line is to be read. Files are named, not read: their own rooms do that."""
+    """Where the server's command line is to be read. Files are named here; `read_target` reads them."""
 
     kind: CommandKind
     """In which kind of file."""

@@ -35,7 +35,10 @@ def read_user_file(path: Path, *, limit_bytes: int = LIMIT_BYTES) -> UserFile:
                 f"{path} has {status.st_size:,} bytes, more than the {limit_bytes:,} that assay reads",
                 hint="give the file that holds the command line itself",
             )
-        data = stream.read(limit_bytes + 1)
+        try:
+            data = stream.read(limit_bytes + 1)
+        except OSError as error:  # some files of /proc
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
     if b"\0" in data:
         raise InputError(f"{path} is not a text file: it has a zero byte at offset {data.index(0)}")
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="surrogateescape")

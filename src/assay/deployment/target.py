@@ -94,6 +94,10 @@ def _commanded(deployment: Deployment, environment: Mapping[str, str], home: Pat
     """What the deployment's command is, wherever it stands."""
     source = deployment.command
     if source.kind != "inline":
+        if (source.path or "").endswith(".toml"):
+            raise InputError(
+                f"{source.path} is a deployment file itself", hint="name a unit, script or compose file there"
+            )
         launches = read_target(Path(source.path or ""), environment=environment, home=home).launches
         named = [launch for launch in launches if source.name in (None, launch.name)]
         if not named:

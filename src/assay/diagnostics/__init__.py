@@ -2,7 +2,7 @@
 
 from assay.diagnostics.diagnostic import Diagnostic, Evidence, Fix, Severity
 from assay.diagnostics.edits import preview_edits, write_edits
-from assay.diagnostics.lint import Choice, lint, without
+from assay.diagnostics.lint import Choice, lint, lint_file, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
 from assay.diagnostics.secrets import MASK, is_secret_name, mask, masked, may_be_secret_name, secret_spans
@@ -21,6 +21,7 @@ __all__ = [
     "Severity",
     "is_secret_name",
     "lint",
+    "lint_file",
     "mask",
     "masked",
     "may_be_secret_name",

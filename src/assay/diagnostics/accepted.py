@@ -13,7 +13,7 @@ from assay.diagnostics.edits import flag_replacement, removal
 if TYPE_CHECKING:
     from assay.deployment import Edit
     from assay.diagnostics.diagnostic import Diagnostic
-    from assay.source import Given
+    from assay.source import Given, Option, Site
 
 
 def accepted(case: Case) -> Iterator[Diagnostic]:
@@ -26,7 +26,7 @@ def accepted(case: Case) -> Iterator[Diagnostic]:
         yield from _abbreviated(case, given)
         if given.option.deprecated:
             yield _deprecated(case, given)
-        elif _nobody_reads(given):
+        elif case.searched and _nobody_reads(given):
             yield _unread(case, given)
         elif _is_default(case, given):
             yield _default(case, given)
@@ -39,6 +39,8 @@ def _abbreviated(case: Case, given: Given) -> Iterator[Diagnostic]:
     written = word.text.partition("=")[0]
     if not written.startswith("--") or written == given.flag or not given.flag.startswith(written):
         return
+    if written in case.server.engine.usual_abbreviations:
+        return
     yield diagnostic(
         "ASY103",
         f"`{written}` is short for `{given.flag}`",
@@ -46,7 +48,7 @@ def _abbreviated(case: Case, given: Given) -> Iterator[Diagnostic]:
         label="abbreviated",
         help="a later version may have a second option that begins like this",
         option=given.option.flags[0],
-        evidence=shows(given.option.declared_at, f"declares `{given.flag}`"),
+        evidence=shows(given.option.site(given.flag), f"declares `{given.flag}`"),
         fix=fix(f"write `{given.flag}`", flag_replacement(word, written, given.flag)),
     )
 
@@ -63,7 +65,7 @@ def _deprecated(case: Case, given: Given) -> Diagnostic:
         label="deprecated",
         help=instead,
         option=option.flags[0],
-        evidence=shows(option.declared_at, f"declares `{option.flags[0]}`"),
+        evidence=shows(option.site("help"), f"says so of `{option.flags[0]}`"),
         fix=fix("take it away", _removal(case, given)) if nothing else None,
     )
 
@@ -97,7 +99,7 @@ def _is_default(case: Case, given: Given) -> bool:
         given.option.action != "append"
         and default.known
         and value.known
-        and type(value.value) is type(default.value)
+        and isinstance(value.value, bool) is isinstance(default.value, bool)
         and value.value == default.value
         and sum(other.option == given.option for other in case.parsed.given) == 1
     )
@@ -111,8 +113,16 @@ def _default(case: Case, given: Given) -> Diagnostic:
         label="the default",
         help="keep it to pin the value against a later version, or take it away",
         option=given.option.flags[0],
-        evidence=shows(given.option.declared_at, f"declares the default of `{given.option.flags[0]}`"),
+        evidence=shows(_default_site(case, given.option), f"declares the default of `{given.flag}`"),
     )
+
+
+def _default_site(case: Case, option: Option) -> Site:
+    """The line of the arguments class that has the default, else that of the parser."""
+    for field in case.declarations.fields:
+        if field.name == option.field and field.default.known and field.default.value == option.default.value:
+            return field.declared_at
+    return option.site("default")
 
 
 def _repeated(case: Case) -> Iterator[Diagnostic]:
@@ -128,20 +138,36 @@ def _repeated(case: Case) -> Iterator[Diagnostic]:
 
 
 def _overridden(case: Case, given: Given, last: Given) -> Diagnostic:
-    place = case.place(last.at, last.config)
-    where = f"line {place.line}" if place.file == case.place(given.at).file else f"{place.file}:{place.line}"
+    again = "again" if given.flag == last.flag else f"again, as `{last.flag}`,"
     return diagnostic(
         "ASY109",
-        f"`{given.flag}` is given again on {where}, and only the last one counts",
+        f"`{given.flag}` is given {again} {_relative(case, given, last)}, and only the last one counts",
         case.place(given.at),
         label="overridden",
         help="take this one away" if given.value != last.value else "both say the same; take one away",
         option=given.option.flags[0],
-        evidence=shows(given.option.declared_at, f"declares `{given.option.flags[0]}`"),
+        evidence=shows(given.option.site(last.flag), f"declares `{last.flag}`")
+        if given.flag != last.flag
+        else (),
         fix=fix("take it away", _removal(case, given)),
     )
 
 
+def _relative(case: Case, given: Given, last: Given) -> str:
+    """Where the last one is, as seen from this one."""
+    here, there = case.place(given.at), case.place(last.at, last.config)
+    if there.file != here.file:
+        return f"in {there.file}:{there.line}"
+    return "on the same line" if there.line == here.line else f"on line {there.line}"
+
+
 def _removal(case: Case, given: Given) -> tuple[Edit, ...]:
     words = case.words(given)
-    return removal(words) if words and given.config is None else ()
+    if not words or given.config is not None:
+        return ()
+    strays = {problem.at for problem in case.parsed.problems if problem.kind == "stray-word"}
+    behind = max(at for at in (given.at, *given.value_at) if at is not None) + 1
+    while behind in strays:  # left alone, they would become values of the option before
+        words.append(case.word(behind))
+        behind += 1
+    return removal(words)

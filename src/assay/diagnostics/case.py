@@ -28,6 +28,8 @@ class Case:
     """The engine with its version, for messages: `sglang 0.5.10`."""
     history: OptionHistory
     """Which releases have which options."""
+    searched: bool = True
+    """Whether every file of the source was searched, so that a word that was not found is nowhere."""
     config: UserFile | None = None
     """The file of arguments that the command names, if it could be read."""
 

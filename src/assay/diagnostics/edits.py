@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import itertools
 import os
 import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.deployment import Edit, UserFile, Word, read_user_file
+from assay.deployment import Edit, UserFile, Word, read_user_file, read_yaml
 from assay.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from assay.deployment import Syntax
 
 _CONTINUED = re.compile(r"[ \t]*\\[ \t]*\r?\n")
 _BLANKS = re.compile(r"[ \t]*")
@@ -29,13 +33,15 @@ def removal(words: Sequence[Word]) -> tuple[Edit, ...]:
         return ()
     if first.syntax == "yaml" and first.file.text[: first.start].rstrip(" '\"").endswith("-"):
         return _list_items(words)
+    if first.syntax == "yaml" and first.file.text[: first.start].rstrip()[-1:] in (",", "["):
+        return _flow_items(words)
     if first.syntax not in ("systemd", "shell", "yaml", "toml"):
         return ()
-    span = _span(first.file.text, first.start, last.end)
+    span = _span(first.file.text, first.start, last.end, first.syntax)
     return () if span is None else (Edit(file=first.file.path, start=span[0], end=span[1], text=""),)
 
 
-def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _span(text: str, start: int, end: int, syntax: Syntax) -> tuple[int, int] | None:
     """What to cut so that neither a blank line nor a dangling continuation is left."""
     line = text.rfind("\n", 0, start) + 1
     alone = not text[line:start].strip(" \t")
@@ -50,7 +56,11 @@ def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
         blanks = _BLANKS.match(text, end)
         return start, blanks.end() if blanks else end
     at = _before_continuation(text, line)
-    return None if at is None else (at, end)
+    if at is not None:
+        return at, end
+    if text[:line].strip() and syntax != "systemd":  # lines go on by themselves: a list, a folded text
+        return line, end + len(rest) + 1
+    return None
 
 
 def _before_continuation(text: str, line: int) -> int | None:
@@ -78,6 +88,24 @@ def _list_items(words: Sequence[Word]) -> tuple[Edit, ...]:
             return ()
         edits.append(Edit(file=word.file.path, start=line, end=end, text=""))
     return tuple(edits)
+
+
+def _flow_items(words: Sequence[Word]) -> tuple[Edit, ...]:
+    """Neighbours of a YAML list in brackets, with the comma behind them or, at its end, before them."""
+    text, start, end = words[0].file.text, words[0].start, words[-1].end
+    pairs = itertools.pairwise(words)
+    if any(text[one.end : other.start].strip() != "," for one, other in pairs):
+        return ()
+    if behind := re.compile(r"\s*,[ \t]*").match(text, end):
+        end = behind.end()
+        line = text.rfind("\n", 0, start) + 1
+        if not text[line:start].strip() and text[end : end + 1] == "\n":
+            start, end = line, end + 1
+    elif re.compile(r"\s*\]").match(text, end) and (before := re.search(r"\s*,\s*\Z", text[:start])):
+        start = before.start()
+    else:
+        return ()
+    return (Edit(file=words[0].file.path, start=start, end=end, text=""),)
 
 
 def flag_replacement(word: Word, written: str, flag: str) -> tuple[Edit, ...]:
@@ -110,10 +138,11 @@ def write_edits(files: Sequence[UserFile], edits: Sequence[Edit]) -> tuple[str, 
     Returns the unified diff of each file that changed. Mode and owner stay; a link stays a link.
 
     Raises:
-        InputError: a file changed since it was read, or cannot be written.
+        InputError: a file changed since it was read, cannot be written, or could no longer be read after.
     """
     diffs = []
     for file, new in _changed(files, edits):
+        _check_still_reads(file, new)
         diffs.append(difference(file, new))
         _replace(Path(file.path), file, new)
     return tuple(diffs)
@@ -132,6 +161,19 @@ def _changed(files: Sequence[UserFile], edits: Sequence[Edit]) -> Iterator[tuple
             yield file, new
 
 
+def _check_still_reads(file: UserFile, new: str) -> None:
+    """No edit of ours may break a file, so one that would is our fault and is not written."""
+    if Path(file.path).suffix in (".yaml", ".yml"):
+        try:
+            read_yaml(UserFile(path=file.path, text=new))
+        except InputError as error:
+            raise InputError(
+                f"the fixes would leave {file.path} unreadable; nothing was written to it",
+                hint="mend it by hand, and report this",
+                details=(error.message,),
+            ) from error
+
+
 def difference(file: UserFile, new: str) -> str:
     """A unified diff from the file as read to its new text."""
     lines = difflib.unified_diff(
@@ -147,6 +189,10 @@ def _replace(path: Path, file: UserFile, new: str) -> None:
     mark = b"\xef\xbb\xbf" if target.read_bytes().startswith(b"\xef\xbb\xbf") else b""
     try:
         status = target.stat()
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if status.st_nlink > 1:  # to replace one of its names would silently leave the others as they were
+            raise OSError(errno.EMLINK, f"it has {status.st_nlink} names (hard links)")
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".assay")
         try:
             with os.fdopen(descriptor, "wb") as stream:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
-from assay.deployment import parse_engine
+from assay.deployment import parse_engine, read_target
 from assay.diagnostics.accepted import accepted
 from assay.diagnostics.case import Case
 from assay.diagnostics.configuration import ConfigReader
@@ -23,18 +23,19 @@ from assay.errors import InputError
 from assay.source import no_progress, open_tree, parse, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
     from assay.engines import Server
-    from assay.source import Progress
+    from assay.source import Declarations, Progress, Tree
 
 _IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
 _IGNORED = re.compile(r"^[ \t]*+[#;][ \t]*+assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
 
 
 _MOST_SERVERS = 256
+_MOST_WORDS = 10_000
 _MOST_FINDINGS = 1000
 _TOO_MUCH = "name the file or command that starts the server itself"
 
@@ -70,11 +71,14 @@ def lint(
         SourceError: the engine's source cannot be had or read.
     """
     servers = [server for launch in launches if (server := find_server(launch)) is not None]
+    if any(len(server.arguments) > _MOST_WORDS for server in servers):
+        raise InputError(f"{target}: a command of more than {_MOST_WORDS:,} words", hint=_TOO_MUCH)
     if len(servers) > _MOST_SERVERS:
         raise InputError(f"{target} starts more than {_MOST_SERVERS} servers", hint=_TOO_MUCH)
     results: list[LintResult] = []
     for server in servers:
-        choice = engine or engine_of(server, launches)
+        own = engine_of(server, launches)
+        choice = _over(engine, own) if engine else own
         if choice is None:
             raise InputError(
                 f"{target}: nothing says which version of {server.engine.name} runs",
@@ -86,14 +90,41 @@ def lint(
     return tuple(results)
 
 
+def lint_file(
+    path: Path,
+    *,
+    engine: EngineReference | None = None,
+    environment: Mapping[str, str],
+    home: Path,
+    cache: Path,
+    progress: Progress = no_progress,
+) -> tuple[LintResult, ...]:
+    """Check every server that a file starts; an empty result if it starts none.
+
+    `engine` is what to check against, before whatever the file says; `environment` and `home` are where the
+    model of a deployment file is looked for. The rest is as in `lint`.
+
+    Raises:
+        InputError: the file cannot be read, or nothing says which version of the engine runs.
+        SourceError: the engine's source cannot be had or read.
+    """
+    target = read_target(path, environment=environment, home=home)
+    choice = None
+    if engine is not None:
+        choice = Choice(engine=engine, reason="--engine")
+    elif target.engine is not None:
+        choice = Choice(engine=not_run(target.engine), reason="the deployment file")
+    return lint(str(path), target.launches, engine=choice, cache=cache, progress=progress)
+
+
 def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     """The engine that a launch itself names: interpreter, image tag, or an install command beside it."""
     name = server.engine.name
     interpreter = server.interpreter
-    if interpreter and Path(interpreter).exists():
-        installed = parse_engine(f"installed:{interpreter}")
-        return Choice(engine=installed, reason=f"the interpreter {interpreter}")
     image = server.launch.image
+    if interpreter and not image and Path(interpreter).exists():
+        installed = not_run(parse_engine(f"installed:{interpreter}"))
+        return Choice(engine=installed, reason=f"the interpreter {interpreter}")
     if image and (match := _IMAGE_VERSION.search(image)):
         release = parse_engine(f"{name}=={match['version']}")
         return Choice(engine=release, reason=f"the tag of the image {image}")
@@ -108,6 +139,22 @@ def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
     return None
 
 
+def _over(engine: Choice, own: Choice | None) -> Choice:
+    """The engine asked for, saying so if the target itself names another release."""
+    kinds = {engine.engine.kind, own.engine.kind if own else None}
+    if own is None or kinds != {"release"} or own.engine == engine.engine:
+        return engine
+    return Choice(engine=engine.engine, reason=f"{engine.reason}, though {own.reason} says {own.engine}")
+
+
+def not_run(engine: EngineReference) -> EngineReference:
+    """The environment's folder in place of an interpreter: what a target names is looked at and never run."""
+    path = Path(engine.value)
+    if engine.kind != "installed" or not path.is_file():
+        return engine
+    return parse_engine(f"installed:{path.parent.parent}")
+
+
 def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progress: Progress) -> LintResult:
     tree = open_tree(choice.engine, engine=server.engine, cache=cache, progress=progress)
     declarations = read(tree, cache=cache, progress=progress)
@@ -120,6 +167,7 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         parsed=parsed,
         engine=f"{server.engine.name} {version}".strip(),
         history=option_history(server.engine),
+        searched=not tree.omitted and not declarations.unsearched,
         config=config.file,
     )
     files = server.launch.files + ((config.file,) if config.file else ())
@@ -137,6 +185,17 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         unknown_words=sum(not word.known for word in server.arguments),
         files=files,
         secrets=secrets_of(server, parsed),
+        unread=_unread(tree, declarations),
+        started_at=case.place(None),
+    )
+
+
+def _unread(tree: Tree, declarations: Declarations) -> tuple[str, ...]:
+    """What of the source no finding covers."""
+    return (
+        *(f"{gap.site}: {gap.reason}" for gap in declarations.gaps),
+        *(f"{omitted.file}: {omitted.reason}" for omitted in tree.omitted),
+        *(f"{file}: too large to be searched for words" for file in declarations.unsearched),
     )
 
 

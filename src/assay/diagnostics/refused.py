@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from assay.diagnostics.case import Case, diagnostic, shows
-from assay.diagnostics.names import meant, nearest
+from assay.diagnostics.names import meant, nearest, opposite
 from assay.diagnostics.secrets import MASK, is_secret_name
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ def refused(case: Case) -> Iterator[Diagnostic]:
 def _unknown(case: Case, problem: Problem) -> Diagnostic:
     written = _written(case, problem)
     flag = written.partition("=")[0]
-    known = [flag for option in case.declarations.options for flag in option.flags]
+    known = _flags(case)
     near = nearest(flag, known, case.server.engine.names_elsewhere)
+    unneeded = _unneeded(case, flag, known)
     place = case.place(problem.at, problem.config)
     spans = case.history.spans(flag)
     if spans:
@@ -46,10 +47,37 @@ def _unknown(case: Case, problem: Problem) -> Diagnostic:
         f"{case.engine} has no option `{flag}`",
         place,
         label="unknown option",
-        help=meant(near) or "see the engine's `--help` for the options that it has",
+        help=unneeded[1] or _meant(case, problem, near),
         option=flag,
-        evidence=_declared(case, near),
+        evidence=_declared(case, unneeded[:1] if unneeded[1] else near),
     )
+
+
+def _unneeded(case: Case, flag: str, known: list[str]) -> tuple[str, str]:
+    """The flag that does the opposite, and what to say: without it the engine does what was asked for."""
+    off = case.server.engine.on_without.get(flag)
+    if off in known:
+        return off, f"leave it out: {case.engine} does that by itself, unless `{off}` is given"
+    other = opposite(flag, known)
+    option = next((option for option in case.declarations.options if other in option.flags), None)
+    if other is None or option is None or option.action != "store_const" or option.default.value is not False:
+        return "", ""
+    return other, f"leave it out: there is only `{other}`, which is off unless it is given"
+
+
+def _meant(case: Case, problem: Problem, near: tuple[str, ...]) -> str:
+    if not near:
+        return "see the engine's `--help` for the options that it has"
+    option = next((option for option in case.declarations.options if near[0] in option.flags), None)
+    if option is not None and option.nargs == 0 and problem.value_at:
+        value = case.word(problem.value_at[0]).text
+        if value.lower() in _OFF:
+            return f"{meant(near)} It takes no value: leave it out altogether to have it off"
+        return f"{meant(near)} It takes no value: leave `{value}` out"
+    return meant(near)
+
+
+_OFF = ("false", "0", "no", "off", "none")
 
 
 def _have(spans: tuple[tuple[str, str], ...]) -> str:
@@ -59,15 +87,16 @@ def _have(spans: tuple[tuple[str, str], ...]) -> str:
 def _other_version(case: Case, flag: str, near: tuple[str, ...]) -> str:
     covered = f"(assay knows the options of {case.history.releases[0]} to {case.history.releases[-1]})"
     if near:
-        return f"this version has {' and '.join(f'`{name}`' for name in near)} {covered}"
+        return f"this version has {' and '.join(f'`{name}`' for name in near)} instead {covered}"
     return f"take `{flag}` away, or serve with a version that has it {covered}"
 
 
 def _declared(case: Case, flags: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Where the first of these flags is declared."""
+    flag = flags[0].partition(" ")[0] if flags else ""
     for option in case.declarations.options:
-        if flags and flags[0] in option.flags:
-            return shows(option.declared_at, f"declares `{flags[0]}`")
+        if flag in option.flags:
+            return shows(option.site(flag), f"declares `{flag}`")
     return ()
 
 
@@ -78,24 +107,34 @@ def _ambiguous(case: Case, problem: Problem) -> Diagnostic:
         f"`{written}` fits {len(problem.candidates)} options of {case.engine}",
         case.place(problem.at, problem.config),
         label="ambiguous",
-        help="write one in full: " + ", ".join(f"`{flag}`" for flag in problem.candidates),
+        help=_translated(case, written) + "write one in full: " + _listed(problem.candidates),
         option=written,
         evidence=_declared(case, problem.candidates),
     )
 
 
+def _translated(case: Case, written: str) -> str:
+    """What another engine's name means, where it is by chance the beginning of several names here."""
+    ours = case.server.engine.names_elsewhere.get(written)
+    return f"{meant((ours,))} Else " if ours else ""
+
+
+def _listed(flags: tuple[str, ...]) -> str:
+    return ", ".join(f"`{flag}`" for flag in flags)
+
+
 def _bad_choice(case: Case, problem: Problem) -> Diagnostic:
     option, value = _option(problem), _value(case, problem)
     choices = [str(choice) for choice in (option.choices.value if option.choices else ())]
-    near = nearest(value, choices)
+    near = nearest(value, choices, case.server.engine.values_elsewhere)
     return diagnostic(
         "ASY106",
         f"`{option.flags[0]}` does not take {value!r} in {case.engine}",
         _value_place(case, problem),
         label="not a choice",
-        help=f"{meant(near)} the choices are {', '.join(choices)}".strip(),
+        help=f"{meant(near)} The choices are {', '.join(choices)}".strip(),
         option=option.flags[0],
-        evidence=shows(option.declared_at, f"declares the choices of `{option.flags[0]}`"),
+        evidence=shows(option.site("choices"), f"has the choices of `{option.flags[0]}`"),
     )
 
 
@@ -110,7 +149,7 @@ def _bad_value(case: Case, problem: Problem) -> Diagnostic:
         label=f"expected {wanted}",
         help=_json_help(option, value),
         option=option.flags[0],
-        evidence=shows(option.declared_at, f"declares the type of `{option.flags[0]}`"),
+        evidence=shows(option.site("type"), f"has the type of `{option.flags[0]}`"),
     )
 
 
@@ -175,13 +214,10 @@ def _needed(option: Option) -> str:
 
 def _stray(case: Case, problem: Problem) -> Diagnostic:
     word = _written(case, problem)
-    near = nearest(f"--{word}", [flag for option in case.declarations.options for flag in option.flags])
-    before = problem.at - 1 if problem.at else None
-    help_text = "the engine takes options only; quote a value that has blanks in it"
-    if near and len(word) > 3:
-        help_text = meant(near)
-    elif before is not None and case.word(before).text.startswith("--"):
-        help_text = f"`{case.word(before).text}` takes no value; leave `{word}` out"
+    help_text = _of_one_word(case, word) or _of_a_switch(case, problem, word)
+    if not help_text:
+        near = nearest(f"--{word}", _flags(case)) if len(word) > 3 else ()
+        help_text = meant(near) or "the engine takes options only; quote a value that has blanks in it"
     return diagnostic(
         "ASY113",
         f"`{word}` belongs to no option",
@@ -193,6 +229,28 @@ def _stray(case: Case, problem: Problem) -> Diagnostic:
 
 _CUTS_OFF = ("broken-continuation", "unbalanced-quotes", "ignored-line")
 """Faults after which the rest of the command may stand on lines that belong to it no more."""
+
+
+def _flags(case: Case) -> list[str]:
+    return [flag for option in case.declarations.options for flag in option.flags]
+
+
+def _of_one_word(case: Case, word: str) -> str:
+    """An option and its value in one word, as in a list of YAML: `- --tp 4`."""
+    flag, blank, value = word.partition(" ")
+    if not blank or not any(each.startswith(flag) for each in _flags(case)) or not flag.startswith("--"):
+        return ""
+    return f"it is one word: make two of it, `{flag}` and `{value.strip()}`"
+
+
+def _of_a_switch(case: Case, problem: Problem, word: str) -> str:
+    """A value behind an option that takes none."""
+    before = case.word(problem.at - 1).text if problem.at else ""
+    if not before.startswith("--") or "=" in before:
+        return ""
+    if word.lower() in _OFF:
+        return f"`{before}` takes no value, it is on when it is given: to have it off, leave both out"
+    return f"`{before}` takes no value; leave `{word}` out"
 
 
 def _missing(case: Case, problem: Problem) -> Diagnostic | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay._value import Value
-from assay.deployment import UserFile
+from assay.deployment import Place, UserFile
 from assay.diagnostics.diagnostic import Diagnostic
 
 
@@ -39,6 +39,10 @@ class LintResult(Value):
     """The user's files that were read."""
     secrets: frozenset[str]
     """Values that must not be shown."""
+    unread: tuple[str, ...] = ()
+    """Parts of the engine's source that could not be read, each with why: no finding covers them."""
+    started_at: Place | None = None
+    """Where the server's program is named."""
 
     @property
     def to_act_on(self) -> bool:

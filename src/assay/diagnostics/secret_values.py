@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
-from assay.diagnostics.secrets import is_secret_name, may_be_secret_name
+from assay.diagnostics.secrets import is_reference, is_secret_name, may_be_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LONG_ENOUGH = 3
 """A piece of a secret that stands alone; shorter ones tell nothing, and hiding them would hide all else."""
+_SPECIAL = re.compile(r"[%$\\\"'\r\n]")
 _PIECES = re.compile(r"\\\r?\n|[\r\n\"']")
 
 
@@ -27,7 +29,14 @@ def secrets_of(server: Server, parsed: Parsed) -> frozenset[str]:
             values.update(_of_variable(variable))
     for word, flagged in _secret_words(server, parsed):
         values.update(_of_word(word, flagged=flagged))
+    values.update([piece for value in values for piece in _unescaped(value)])
     return frozenset(value for value in values if value and not value.isspace())
+
+
+def _unescaped(value: str) -> Iterator[str]:
+    """Pieces that stay the same however the whole is quoted, such as a name behind a dollar sign."""
+    if not is_reference(value):
+        yield from (piece for piece in _SPECIAL.split(value) if len(piece) > _LONG_ENOUGH)
 
 
 def _secret_words(server: Server, parsed: Parsed) -> Iterator[tuple[Word, bool]]:
@@ -41,11 +50,23 @@ def _secret_words(server: Server, parsed: Parsed) -> Iterator[tuple[Word, bool]]
             yield from ((words[at], flagged) for at, flagged in taken)
             last = max((at for at, _ in taken), default=given.at)
             yield from ((word, False) for word in _torn_off(words, last + 1, strays))
+    for problem in parsed.problems:
+        if problem.kind == "missing-value" and problem.option and is_secret_name(problem.option.dest):
+            after = words[problem.at + 1 :][:1] if problem.at is not None else ()
+            yield from ((word, False) for word in after if not word.text.startswith("--"))
+    yield from ((word, False) for word in _members(words))
     for at in unknown:
         if at is not None and may_be_secret_name(words[at].text.partition("=")[0]):
             if "=" in words[at].text:
                 yield words[at], True
             yield from ((word, False) for word in _torn_off(words, at + 1, None))
+
+
+def _members(words: tuple[Word, ...]) -> Iterator[Word]:
+    """Values in JSON whose quotes the shell took away: `{token: abc}` becomes words of its own."""
+    for word, following in itertools.pairwise(words):
+        if word.text.endswith(":") and is_secret_name(word.text):
+            yield following
 
 
 def _torn_off(words: tuple[Word, ...], at: int, strays: set[int | None] | None) -> Iterator[Word]:

@@ -13,27 +13,45 @@ if TYPE_CHECKING:
 
 MASK = "***"
 _SHORT = 3
-_LONGEST_NAME = 100
+_LONGEST_NAME = 60
 _LIKENESS = 0.83
 """One letter too many, too few or wrong."""
 
 _WORD = re.compile(r"token|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential", re.IGNORECASE)
+"""What a text without any secret's name does not hold; quicker than a look at each of its names."""
+_SECRET_NAME = re.compile(
+    r"token(?:[-_.]?\d+)?$|secret|passw|passphrase|api[-_]?key|access[-_]?key|credential", re.IGNORECASE
+)
 _NOT_SECRET = re.compile(
-    r"tokens|tokenizer|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
+    r"(?:^|[-_.])(?:per|first|next|last|bos|eos|pad|mask|unk)[-_.]token$"
+    r"|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
     re.IGNORECASE,
 )
 # possessive, and from a name's first character only: linear on any text
 _NAMED = re.compile(r"(?<![$A-Za-z0-9_.-])[A-Za-z0-9_.-]++")
+# a quote ends a value only where something can follow it: a secret may hold quotes that nobody escaped
+_END = r"(?:[\s,}\]);]|\Z)"
 _VALUE = re.compile(
-    r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|\s++)"
-    r"(?:\\+[\"'](?P<escaped>[^\"'\\]*+)|\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^']*+)"
-    r"|(?P<bare>(?:[^\s\"'\\]|\\[^\s\"'])++))",
+    r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|(?:\s|\\{1,6}(?:\n|n(?=\s)))++)(?:"
+    rf"\\+[\"'](?P<escaped>(?:(?!\\{{0,8}}[\"']{_END})[^\n])*+)"
+    rf"|\"(?P<double>(?:[^\"\\]|\\.|\"(?!{_END}))*+)"
+    rf"|'(?P<single>(?:[^']|'(?!{_END}))*+)"
+    rf"|(?P<bare>(?:(?!\\\s|[\"'\\]{{1,8}}{_END})\S)++))",
     re.DOTALL,
 )
+_QUOTED = {
+    quote: re.compile(rf"(?P<between>=)(?P<bare>(?:[^{quote}\\]|\\.|{quote}(?!{_END}))*+)", re.DOTALL)
+    for quote in "\"'"
+}
+"""Where the quote stands before the name."""
+_SHORTENED = re.compile(r"--(?:admin-)?api(?:-ke?)?")
 _REFERENCE = re.compile(r"\$(?:\w+|\{\w+(?::?\?[^}]*)?\}|\(.*)|%[\w%]")
 _TYPICAL = ("token", "secret", "password", "passwd", "passphrase", "credential", "apikey", "accesskey")
+_SPELT_RIGHT = {*_TYPICAL, "tokens", "tokenizer"}
+"""No slips: where such a word stands was judged before."""
 _TYPICAL_LETTERS = [sorted(name) for name in _TYPICAL]
-_IN_URL = re.compile(r"(?<=://)[^/\s@\"']++(?=@)")
+_URL = re.compile(r"://(\S++)")
+_NO_PORT = re.compile(r":(?!\d*\Z)")
 
 
 def is_secret_name(name: str) -> bool:
@@ -42,54 +60,79 @@ def is_secret_name(name: str) -> bool:
     >>> is_secret_name("HF_TOKEN"), is_secret_name("--api-key"), is_secret_name("--max-total-tokens")
     (True, True, False)
     """
-    return bool(_WORD.search(name)) and not _NOT_SECRET.search(name)
+    return bool(_SECRET_NAME.search(name)) and not _NOT_SECRET.search(name)
 
 
+@functools.lru_cache(maxsize=4096)
 def may_be_secret_name(name: str) -> bool:
     """Whether it is such a name, or one with a slip in it.
 
     >>> may_be_secret_name("--api-kye"), may_be_secret_name("HF_TOKNE"), may_be_secret_name("--tp-size")
     (True, True, False)
     """
-    if is_secret_name(name):
+    if is_secret_name(name) or _SHORTENED.fullmatch(name):
         return True
     if len(name) > _LONGEST_NAME or _NOT_SECRET.search(name):
         return False
     parts = [part for part in re.split(r"[-_.]+", name.lower()) if part]
-    tried = [*parts, *(first + second for first, second in itertools.pairwise(parts))]
+    pairs = (first + second for first, second in itertools.pairwise(parts))
+    tried = [part for part in (*parts, *pairs) if part not in _SPELT_RIGHT]
     return any(
         sorted(part) in _TYPICAL_LETTERS or difflib.get_close_matches(part, _TYPICAL, n=1, cutoff=_LIKENESS)
         for part in tried
     )
 
 
+def _names_secret(name: str) -> bool:
+    """Slips are looked for in what is plainly an option or a variable, not in words of a sentence."""
+    if name.startswith("--") or ("_" in name and name.isupper()):
+        return may_be_secret_name(name)
+    return is_secret_name(name)
+
+
+def is_reference(value: str) -> bool:
+    """Whether it only says where the secret is.
+
+    >>> is_reference("$KEY"), is_reference("${KEY:?unset}"), is_reference("a$KEY")
+    (True, True, False)
+    """
+    return _REFERENCE.fullmatch(value) is not None
+
+
 @functools.lru_cache(maxsize=16)  # reports ask for the same line once for each finding on it
 def secret_spans(text: str, secrets: frozenset[str] = frozenset()) -> tuple[tuple[int, int], ...]:
     """Stretches of the text that hold one of the secrets or what looks like one, ordered and apart."""
-    spans = [match.span() for match in _IN_URL.finditer(text)] if "://" in text else []
-    spans += _assigned(text)
+    spans = [*_in_urls(text), *_assigned(text)]
     for secret in secrets:
         spans += _occurrences(text, secret)
     return tuple(_merged(spans))
 
 
+def _in_urls(text: str) -> Iterator[tuple[int, int]]:
+    """Users and passwords before a host; a password may hold `@` and `/`."""
+    for url in _URL.finditer(text) if "://" in text else ():
+        end = url[1].rfind("@")
+        authority = url[1].partition("/")[0]
+        if end > 0 and ("@" in authority or _NO_PORT.search(authority)):
+            yield url.start(1), url.start(1) + end
+
+
 def _assigned(text: str) -> Iterator[tuple[int, int]]:
     """Values that stand behind the name of a secret."""
-    if not _WORD.search(text):
-        return
     done = 0
     for name in _NAMED.finditer(text):
-        if name.start() < done or not is_secret_name(name[0]):
+        if name.start() < done or not _names_secret(name[0]):
             continue
-        value = _VALUE.match(text, name.end())
+        before = text[max(name.start() - 1, 0) : name.start()]
+        value = _QUOTED.get(before, _VALUE).match(text, name.end()) or _VALUE.match(text, name.end())
         if value is None:
             continue
         done = value.end()
         kind = value.lastgroup or "bare"
         apart = not value["between"].strip()
-        if apart and (value[kind].startswith("-") or not name[0].startswith("-")):
+        if apart and (value[kind].startswith("--") or not name[0].startswith("-")):
             done = name.end()  # the next option, or a sentence that speaks of a token
-        elif value[kind] and not _REFERENCE.fullmatch(value[kind]):
+        elif value[kind] and not is_reference(value[kind]):
             yield value.span(kind)
 
 

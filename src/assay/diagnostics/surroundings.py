@@ -36,11 +36,12 @@ def environment(case: Case) -> Iterator[Diagnostic]:
         if not variable.name.startswith(own):
             continue
         replaced = _replaced(case, variable.name)
-        if replaced is not None:
-            yield _deprecated(case, variable, *replaced)
         known = _read_as(replaced, variable.name)
         if known not in words and not known.startswith(prefixes):
-            yield _unknown(case, variable, words)
+            if case.searched:
+                yield _unknown(case, variable, words)
+        elif replaced is not None:
+            yield _deprecated(case, variable, *replaced)
 
 
 def _replaced(case: Case, name: str) -> tuple[str, str, Site] | None:
@@ -67,14 +68,22 @@ def _deprecated(case: Case, variable: Variable, old: str, new: str, site: Site) 
         f"{case.engine} calls {kind} deprecated",
         _name_place(variable),
         label="deprecated",
-        help=new if " " in new else f"use `{new}` instead",
+        help=_instead(old, new),
         option=variable.name,
         evidence=shows(site, "says so"),
     )
 
 
+def _instead(old: str, new: str) -> str:
+    if not new:
+        return "take it away"
+    if "DISABLE" in old and "ENABLE" in new:
+        return f"use `{new}` instead, with the value that you mean: its name says the opposite"
+    return new if " " in new else f"use `{new}` instead"
+
+
 def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
-    near = nearest(variable.name, [word for word in words if not word.endswith("_")])
+    near = _nearest(variable.name, words, case.server.engine.environment_prefixes)
     declared = next((each for each in case.declarations.environment if each.name in near[:1]), None)
     return diagnostic(
         "ASY201",
@@ -85,6 +94,13 @@ def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
         option=variable.name,
         evidence=shows(declared.declared_at, f"declares `{declared.name}`") if declared else (),
     )
+
+
+def _nearest(name: str, words: set[str], prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    """By what stands behind the prefix, which all names have in common."""
+    prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
+    known = {word.removeprefix(prefix): word for word in sorted(words) if not word.endswith("_")}
+    return tuple(known[each] for each in nearest(name.removeprefix(prefix), known))
 
 
 def _name_place(variable: Variable) -> Place:

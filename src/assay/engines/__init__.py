@@ -1,4 +1,4 @@
-"""What differs between engines, as data: names, entry points, idioms, secrets."""
+"""What differs between engines, as data: names, entry points, images, environment, options by release."""
 
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history

@@ -6,6 +6,7 @@ import re
 
 from assay._value import Value
 from assay.deployment import Launch, Word
+from assay.engines import sglang_names
 from assay.errors import InputError
 
 
@@ -35,7 +36,13 @@ class Engine(Value):
     environment_module: str
     """Module that declares its environment variables, if the version has it."""
     names_elsewhere: dict[str, str]
-    """What other engines call its options: flag of theirs to flag of its own."""
+    """What other engines and earlier releases call its options: their flag to its own, or flag and value."""
+    on_without: dict[str, str]
+    """Flags that turn on elsewhere what it does by itself, to its own flag that turns it off."""
+    values_elsewhere: dict[str, str]
+    """What others call values of its options."""
+    usual_abbreviations: tuple[str, ...]
+    """Abbreviations that all its documentation uses, so that they are worth no word."""
 
 
 ENGINES: dict[str, Engine] = {
@@ -51,29 +58,10 @@ ENGINES: dict[str, Engine] = {
         images=("lmsysorg/sglang",),
         environment_prefixes=("SGLANG_", "SGL_"),
         environment_module="sglang.srt.environ",
-        names_elsewhere={
-            "--max-model-len": "--context-length",
-            "--max-seq-len": "--context-length",
-            "--gpu-memory-utilization": "--mem-fraction-static",
-            "--max-num-seqs": "--max-running-requests",
-            "--max-batch-size": "--max-running-requests",
-            "--max-num-batched-tokens": "--chunked-prefill-size",
-            "--block-size": "--page-size",
-            "--no-enable-prefix-caching": "--disable-radix-cache",
-            "--enforce-eager": "--disable-cuda-graph",
-            "--enable-expert-parallel": "--ep-size",
-            "--speculative-config": "--speculative-algorithm",
-            "--num-speculative-tokens": "--speculative-num-draft-tokens",
-            "--seed": "--random-seed",
-            "--tokenizer": "--tokenizer-path",
-            "--hf-overrides": "--json-model-override-args",
-            "--lora-modules": "--lora-paths",
-            "--max-loras": "--max-loras-per-batch",
-            "--limit-mm-per-prompt": "--limit-mm-data-per-request",
-            "--mm-processor-kwargs": "--mm-process-config",
-            "--uvicorn-log-level": "--log-level-http",
-            "--enable-auto-tool-choice": "--tool-call-parser",
-        },
+        names_elsewhere=sglang_names.ELSEWHERE,
+        on_without=sglang_names.WITHOUT,
+        values_elsewhere=sglang_names.VALUES,
+        usual_abbreviations=("--tp", "--dp", "--pp", "--ep"),
     ),
 }
 

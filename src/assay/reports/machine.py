@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from assay.diagnostics import BY_CODE, RULES, Diagnostic, LintResult, mask, secret_spans
+from assay.reports.distinct import distinct
 from assay.reports.harmless import printable
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def _result(result: LintResult) -> dict[str, Any]:
         "engine": msgspec.to_builtins(result.engine),
         "counts": counts,
         "unknown_words": result.unknown_words,
+        "unread": list(result.unread),
         "diagnostics": found,
     }
 
@@ -58,6 +60,7 @@ def _diagnostic(found: Diagnostic, result: LintResult) -> dict[str, Any]:
     item["name"] = BY_CODE[found.code].name
     for key in ("message", "label", "help"):
         item[key] = mask(item[key], result.secrets)
+    item["option"] = mask(found.option, result.secrets) if found.option is not None else None
     if found.fix is not None:
         item["fix"] = _fix(found, result)
     return item
@@ -99,14 +102,14 @@ def lint_sarif(results: Sequence[LintResult], *, version: str) -> str:
     run = {
         "tool": {"driver": {**driver, "rules": rules}},
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(found, result) for result in results for found in result.diagnostics],
+        "results": [_sarif_result(found, result) for found, result in distinct(results)],
     }
     document = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     return _json(document)
 
 
 def _sarif_result(found: Diagnostic, result: LintResult) -> dict[str, Any]:
-    help_text = f"\n{found.help}" if found.help else ""
+    help_text = f"\n{_sentence(found.help)}" if found.help else ""
     item: dict[str, Any] = {
         "ruleId": found.code,
         "ruleIndex": [rule.code for rule in RULES].index(found.code),
@@ -175,7 +178,12 @@ def _sarif_fix(found: Diagnostic, result: LintResult) -> dict[str, Any]:
 
 def lint_github(results: Sequence[LintResult]) -> str:
     """One workflow command a finding, which GitHub shows beside the line."""
-    return "\n".join(_annotation(found, result) for result in results for found in result.diagnostics)
+    return "\n".join(_annotation(found, result) for found, result in distinct(results))
+
+
+def _sentence(text: str) -> str:
+    """A help text as a sentence of its own."""
+    return text[:1].upper() + text[1:]
 
 
 def _annotation(found: Diagnostic, result: LintResult) -> str:
@@ -189,7 +197,7 @@ def _annotation(found: Diagnostic, result: LintResult) -> str:
     if place.line == place.end_line:
         fields |= {"col": str(place.column), "endColumn": str(place.end_column)}
     said = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in fields.items())
-    text = mask(f"{found.message}. {found.help}".strip(), result.secrets)
+    text = mask(f"{found.message}. {_sentence(found.help)}".strip(), result.secrets)
     return f"::{_GITHUB_LEVELS[found.severity]} {said}::{_escaped(text, '')}"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay._value import Value
 from assay.diagnostics import MASK, LintResult, mask, masked, secret_spans
+from assay.reports.distinct import distinct
 from assay.reports.harmless import harmless, printable
 
 if TYPE_CHECKING:
@@ -33,8 +34,13 @@ _CODES = {"error": "1;31", "warning": "1;33", "note": "1;36", "gutter": "1;34", 
 
 def lint_text(results: Sequence[LintResult], style: Style) -> str:
     """The findings of all results, each with its place and evidence, then one line of counts."""
-    blocks = [diagnostic_text(found, result, style) for result in results for found in result.diagnostics]
-    return "\n".join([*blocks, *(_summary(result, style) for result in results)])
+    blocks = [diagnostic_text(found, result, style) for found, result in distinct(results)]
+    lines = []
+    for at, result in enumerate(results):
+        lines += _summary(result, results, style)
+        if at + 1 == len(results) or results[at + 1].engine != result.engine:
+            lines += _checked_against(result, style)
+    return "\n".join([*blocks, *lines])
 
 
 def diagnostic_text(found: Diagnostic, result: LintResult, style: Style) -> str:
@@ -186,23 +192,43 @@ def _paint(text: str, tone: str, style: Style) -> str:
     return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if style.color and text else text
 
 
-def _summary(result: LintResult, style: Style) -> str:
-    """`llm.service: 2 errors, 1 warning, 1 note; sglang 0.5.10 (wheel …, sha256 1f2e…)`."""
+def _named(result: LintResult, results: Sequence[LintResult]) -> str:
+    """The target, and where it starts several servers, which of them."""
+    others = [other for other in results if other.target == result.target]
+    if len(others) == 1:
+        return result.target
+    if len({other.server for other in others}) == len(others):
+        return f"{result.target} ({result.server})"
+    at = result.started_at
+    return result.target if at is None or at.file != result.target else f"{result.target}:{at.line}"
+
+
+def _summary(result: LintResult, results: Sequence[LintResult], style: Style) -> list[str]:
+    """`llm.service: 2 errors, 1 warning, 1 note; 1 can be mended with --fix`."""
     counts = [
         _count(sum(found.severity == severity for found in result.diagnostics), severity)
         for severity in ("error", "warning", "note")
     ]
     said = ", ".join(count for count in counts if count) or "nothing to report"
     fixes = sum(found.fix is not None for found in result.diagnostics)
-    text = f"{result.target}: {said}"
+    text = f"{_named(result, results)}: {said}"
     if fixes:
         text += f"; {fixes} can be mended with --fix"
     if result.unknown_words:
         text += f"; {_count(result.unknown_words, 'word')} only known at run time, not checked"
+    lines = _wrapped(text, "", "  ", style)
+    if result.unread:
+        lines += _wrapped(f"not read of the source, and not covered: {result.unread[0]}", "  ", "  ", style)
+        if len(result.unread) > 1:
+            lines += _wrapped(f"and {len(result.unread) - 1} more (`--json` has them all)", "  ", "  ", style)
+    return lines
+
+
+def _checked_against(result: LintResult, style: Style) -> list[str]:
     engine = result.engine
     version = f" {engine.version}" if engine.version else ""
     origin = f"checked against {engine.name}{version} ({engine.origin}; chosen by {engine.chosen_by})"
-    return "\n".join([*_wrapped(text, "", "  ", style), *_wrapped(origin, "  ", "  ", style)])
+    return _wrapped(origin, "  ", "  ", style)
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,6 +1,5 @@
 """An engine's source tree, read and never imported: fetched, unpacked, digested, and its options declared."""
 
-from assay.source.child.limits import Limits, run_limited
 from assay.source.child.reading import read
 from assay.source.command_line.config_file import ReadConfig
 from assay.source.command_line.parsed_command import (
@@ -12,22 +11,13 @@ from assay.source.command_line.parsed_command import (
     ProblemKind,
 )
 from assay.source.command_line.parser import parse
-from assay.source.declarations import (
-    Constant,
-    Declarations,
-    EnvironmentVariable,
-    Field,
-    Gap,
-    Option,
-    Site,
-)
-from assay.source.fetching.cache import Cache, Omitted
+from assay.source.declarations import Constant, Declarations, EnvironmentVariable, Field, Gap, Option, Site
+from assay.source.fetching.cache import Omitted, default_cache
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
 
 __all__ = [
     "ArgumentWord",
-    "Cache",
     "ConfigEntry",
     "Constant",
     "Declarations",
@@ -35,7 +25,6 @@ __all__ = [
     "Field",
     "Gap",
     "Given",
-    "Limits",
     "Omitted",
     "Option",
     "Parsed",
@@ -45,9 +34,9 @@ __all__ = [
     "ReadConfig",
     "Site",
     "Tree",
+    "default_cache",
     "no_progress",
     "open_tree",
     "parse",
     "read",
-    "run_limited",
 ]

@@ -96,6 +96,8 @@ class Option(Value):
     """The flag that the source names instead, else empty."""
     declared_at: Site
     """Its flag in the call that declares it."""
+    sites: tuple[tuple[str, Site], ...] = ()
+    """Other lines of that call: of its further flags, and of its arguments `type`, `choices`, `help`, …"""
     first_line: int
     """First line of that call."""
     last_line: int
@@ -103,6 +105,10 @@ class Option(Value):
     mentions: tuple[Site, ...] = ()
     """Up to five lines anywhere in the tree, outside its own declarations, that hold its field, destination
     or flag as a word, in code or in text. Empty means that nothing can read it by name."""
+
+    def site(self, part: str) -> Site:
+        """Where a flag or an argument of the call stands, else where the option is declared."""
+        return dict(self.sites).get(part, self.declared_at)
 
 
 class Field(Value):
@@ -176,3 +182,5 @@ class Declarations(Value):
     """The engine's version as its source states it, or empty."""
     gaps: tuple[Gap, ...] = ()
     """What could not be read."""
+    unsearched: tuple[str, ...] = ()
+    """Files too large to be searched for words: while there are any, no word is known to be nowhere."""

@@ -110,13 +110,18 @@ def orphan(lex: Lexer, owner: Simple | None, node: Node) -> Simple | None:
     if lex.may_note():
         between = _BETWEEN.fullmatch(lex.text, owner.end, first.start)
         broken = lex.text[max(owner.end - 2, 0) : owner.end - 1] == "\\"
+        taken = "\\" in lex.raw(owner.end, first.start) and not broken
         owner.faults.append(
             Fault(
                 kind="ignored-line",
                 place=lex.place(first.start, first.end),
                 message="this line is no part of the command before it: it runs as a command of its own",
-                help="end the line before it with a backslash",
-                edits=(lex.edit(owner.end, owner.end, " \\"),) if between and not broken else (),
+                help="the quotes around take the backslash before it away: write two"
+                if taken
+                else "end the line before it with a backslash",
+                edits=(lex.edit(owner.end, owner.end, " \\"),)
+                if between and not broken and not taken
+                else (),
             )
         )
     owner.end = first.end

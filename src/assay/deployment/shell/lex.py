@@ -79,6 +79,11 @@ class Lexer:
         offsets = self.written.offsets
         return self.written.file.place(offsets[start], offsets[end])
 
+    def raw(self, start: int, end: int) -> str:
+        """What stands in the user's file for `text[start:end]`."""
+        offsets = self.written.offsets
+        return self.written.file.text[offsets[start] : offsets[end]]
+
     def edit(self, start: int, end: int, text: str) -> Edit:
         """The edit that replaces `text[start:end]`."""
         offsets = self.written.offsets

@@ -20,6 +20,8 @@ from assay.deployment.systemd.quote_faults import (
 from assay.deployment.systemd.words import Token
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.deployment.systemd.specifiers import UnitName
     from assay.deployment.systemd.words import Command
     from assay.deployment.text import Edit, Written
@@ -88,6 +90,8 @@ def _comment(line: CommandLine, faults: FaultList) -> int:
         following = tokens[index + 1].written.text if index + 1 < len(tokens) else "-"
         if token.end - token.start > 1 and previous[:1] == "-" and following[:1] == "-":
             continue  # the value of an option, such as a colour
+        if text[: token.start].rstrip(" \t").endswith("\\"):
+            return index  # behind a backslash: told as a broken continuation
         span = comment_span(line.source, token)
         faults.add(
             "inline-comment",
@@ -250,6 +254,15 @@ def _is_operator(line: CommandLine, token: Token) -> bool:
     return not token.quotes and bool(_OPERATOR.fullmatch(line.source.text, token.start, token.end))
 
 
+def _last_behind(tokens: Sequence[Token], index: int, operator: str) -> int:
+    """The last of the words that belong to an operator: all that follow, of a redirection its file."""
+    if operator in ("&&", "||", "|", "&"):
+        return len(tokens) - 1
+    while index + 1 < len(tokens) and tokens[index + 1].written.text[:1] != "-":
+        index += 1
+    return index
+
+
 def _check_shell(line: CommandLine, index: int, faults: FaultList) -> None:
     tokens, text = line.command.tokens, line.source.text
     token = tokens[index]
@@ -261,6 +274,7 @@ def _check_shell(line: CommandLine, index: int, faults: FaultList) -> None:
     word = shown_word(raw, context)
     if _OPERATOR.fullmatch(raw):
         message = f"no shell runs here: the process gets {word} and what follows as arguments"
+        span = span_of(token, tokens[_last_behind(tokens, index, raw)])
         faults.add("shell-syntax", span, message, advice="start it by /bin/sh -c 'exec …'")
     elif raw[-1] == ";" and len(raw) > 1 and index + 1 < len(tokens):
         message = f"no shell runs here: the process gets {word} and what follows as arguments"

@@ -156,6 +156,7 @@ def _last(path: Path, unit: UnitName, effective: _Effective, faults: FaultList) 
         )
     if len(starts) > 1 and effective.text("Type") != "oneshot":
         _second_start(starts, faults)
+        starts = [start for start in starts if start.entry is starts[-1].entry][:1]  # before a `;`
     if broken is not None and refused:
         return broken
     return starts[-1]

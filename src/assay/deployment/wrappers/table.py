@@ -33,6 +33,8 @@ class Wrapper:
     """Switches with which it starts nothing."""
     subcommand: tuple[str, ...] = ()
     """Words, one of which must come before the options count: `run`."""
+    script: bool = False
+    """True if a shell reads what it is given, so that one word can hold several."""
     single_dash: bool = False
     """True if `-np` is one option, not `-n` and `-p`."""
 
@@ -187,7 +189,39 @@ WRAPPERS: dict[str, Wrapper] = {
         keeps=_names("--scope"),
     ),
 }
-WRAPPERS["mpiexec"] = WRAPPERS["mpirun"]
+_CONTAINER_FILE = Wrapper(
+    values=_names(
+        """-B --bind -H --home -W --workdir -o --overlay --env --env-file --pwd --cwd --network --network-args
+        --dns --hostname --security --apply-cgroups --scratch -S --mount --app --add-caps --drop-caps
+        --fusemount --cpus --memory --gpus"""
+    ),
+    environment=_names("--env"),
+    directory=_names("--pwd --cwd"),
+    subcommand=("exec", "run"),
+    positional=1,
+)
+WRAPPERS |= {
+    "mpiexec": WRAPPERS["mpirun"],
+    "apptainer": _CONTAINER_FILE,
+    "singularity": _CONTAINER_FILE,
+    "ssh": Wrapper(
+        values=_names("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -Q -R -S -W -w"),
+        positional=1,
+        keeps=frozenset(),
+        script=True,
+    ),
+    "tmux": Wrapper(
+        values=_names("-c -e -F -f -L -n -S -s -t -x -y"),
+        environment=_names("-e"),
+        subcommand=("new-session", "new", "new-window", "neww", "split-window", "splitw"),
+        script=True,
+    ),
+    "screen": Wrapper(values=_names("-c -e -h -p -s -S -t -T")),
+    "prlimit": Wrapper(values=_names("-o --output"), without_command=_names("-p --pid")),
+}
+
+USERS = frozenset({"su", "runuser"})
+USER_SCRIPT = frozenset({"-c", "--command", "-lc"})
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh"})
 SHELL_VALUES = _names("-o +o -O +O --rcfile --init-file")

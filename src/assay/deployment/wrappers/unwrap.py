@@ -3,9 +3,9 @@
 Known, with the options that take a value, are: `env`, `exec`, `nohup`, `nice`, `ionice`, `taskset`, `chrt`,
 `numactl`, `stdbuf`, `setsid`, `time`, `timeout`, `sudo`, `command`, `gosu`, `tini`, `dumb-init`,
 `catatonit`, `srun`, `mpirun`, `uv run`, `poetry run` and its like, `conda run`, `nsys profile`,
-`systemd-run`, `sh -c` of six shells, and `run` and `exec` of `docker`, `podman` and `nerdctl`. An option not
-known to take a value is taken for a switch, so the command begins at the first word that is neither an
-option nor the value of a known one.
+`systemd-run`, `ssh`, `tmux new`, `screen`, `su -c`, `apptainer exec`, `sh -c` of six shells, and `run` and
+`exec` of `docker`, `podman` and `nerdctl`. An option not known to take a value is taken for a switch, so
+the command begins at the first word that is neither an option nor the value of a known one.
 
 `sudo` without `-E`, `systemd-run` without `--scope` and containers do not hand their environment on.
 """
@@ -19,11 +19,18 @@ import msgspec
 from assay.deployment.shell.script import split_script
 from assay.deployment.wrappers.docker_run import unwrap_container
 from assay.deployment.wrappers.options import Split, assignment, split_options, tail
-from assay.deployment.wrappers.table import ENGINES, SHELL_VALUES, SHELLS, WRAPPERS
+from assay.deployment.wrappers.table import (
+    ENGINES,
+    SHELL_VALUES,
+    SHELLS,
+    USER_SCRIPT,
+    USERS,
+    WRAPPERS,
+)
 from assay.errors import InputError
 
 if TYPE_CHECKING:
-    from assay.deployment.launch import Launch, Variable
+    from assay.deployment.launch import Fault, Launch, Variable
     from assay.deployment.text import Word
     from assay.deployment.wrappers.table import Wrapper
 
@@ -69,7 +76,7 @@ def _name(launch: Launch) -> str:
 
 
 def _is_script(launch: Launch) -> bool:
-    return _name(launch) in SHELLS
+    return _name(launch) in SHELLS | USERS
 
 
 def _step(launch: Launch) -> list[Launch] | None:
@@ -79,6 +86,8 @@ def _step(launch: Launch) -> list[Launch] | None:
         return _script(launch)
     if name in ENGINES:
         return unwrap_container(launch)
+    if name in USERS:
+        return _as_user(launch)
     wrapper = WRAPPERS.get(name)
     if wrapper is None:
         return None
@@ -112,6 +121,8 @@ def _unwrapped(launch: Launch, wrapper: Wrapper, start: int) -> list[Launch] | N
     if not words:
         return None
     environment = (*_environment(launch, wrapper, split), *assigned)
+    if wrapper.script and len(words) == 1:
+        return _commands(msgspec.structs.replace(launch, environment=environment), words[0], ())
     directory, image = split.last(wrapper.directory), split.last(wrapper.image)
     return [
         msgspec.structs.replace(
@@ -186,13 +197,25 @@ def _script(launch: Launch) -> list[Launch] | None:
     at = _after_dash_c(launch.words)
     if at is None or at >= len(launch.words):
         return None
-    script = launch.words[at]
+    return _commands(launch, launch.words[at], launch.words[at + 1 :])
+
+
+def _as_user(launch: Launch) -> list[Launch] | None:
+    """`su - name -c 'script'`."""
+    for at, word in enumerate(launch.words[:-1]):
+        if word.text in USER_SCRIPT:
+            return _commands(msgspec.structs.replace(launch, environment=()), launch.words[at + 1], ())
+    return None
+
+
+def _commands(launch: Launch, script: Word, arguments: tuple[Word, ...]) -> list[Launch] | None:
+    """The commands of a script, in the environment of the launch; None if there are none."""
     commands = split_script(
         script.written(),
         variables={variable.name: variable for variable in launch.environment},
-        arguments=launch.words[at + 1 :],
+        arguments=arguments,
         syntax=script.syntax,
-        editable=False,
+        editable=_stands_as_it_is(script),
     )
     return [
         msgspec.structs.replace(
@@ -201,10 +224,31 @@ def _script(launch: Launch) -> list[Launch] | None:
             environment=command.environment,
             directory=command.directory or launch.directory,
             image=None if command.words and command.words[0].text.startswith("-") else launch.image,
-            faults=tuple(dict.fromkeys(launch.faults + command.faults)),
+            faults=tuple(dict.fromkeys((*launch.faults, *(_within(script, one) for one in command.faults)))),
         )
         for command in commands
     ] or None
+
+
+def _stands_as_it_is(script: Word) -> bool:
+    """Whether a script is written in the file character for character, as in a block of YAML."""
+    text = script.file.text
+    return (
+        script.syntax == "yaml"
+        and script.raw[:1] in ("|", ">")
+        and all(
+            text[at : at + 1] == char or (char == " " and text[at : at + 1] == "\n")
+            for at, char in zip(script.offsets, script.text, strict=False)
+        )
+    )
+
+
+def _within(script: Word, fault: Fault) -> Fault:
+    """A fault of a script; quotes and backslashes put into a script that is itself quoted would break it."""
+    quoted = script.raw[:1] in ("'", '"')
+    if quoted and any(set(edit.text) & set("'\"\\") for edit in fault.edits):
+        return msgspec.structs.replace(fault, edits=())
+    return fault
 
 
 def _after_dash_c(words: tuple[Word, ...]) -> int | None:

@@ -9,7 +9,7 @@ from assay.engines import Engine
 class ReadRequest(Value):
     """The request of the job `declarations`, as MessagePack; its reply is that of `Declarations`."""
 
-    root: str
-    """Folder that holds the package folder."""
+    root: bytes
+    """Folder that holds the package folder, as the file system spells it."""
     engine: Engine
     """The engine to read it as."""

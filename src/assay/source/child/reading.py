@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 import msgspec
 
-import assay
+from assay._version import __version__
 from assay.engines import engine_named
 from assay.errors import SourceError
 from assay.source.child.limits import run_limited
@@ -34,7 +35,9 @@ def read(tree: Tree, *, cache: Path, progress: Progress = no_progress) -> Declar
         declarations := _decoded(known)
     ) is not None:
         return declarations
-    request = msgspec.msgpack.encode(ReadRequest(root=tree.root, engine=engine_named(tree.engine)))
+    request = msgspec.msgpack.encode(
+        ReadRequest(root=os.fsencode(tree.root), engine=engine_named(tree.engine))
+    )
     reply = run_limited("declarations", request, progress=progress)
     declarations = _decoded(reply)
     if declarations is None:
@@ -53,7 +56,7 @@ def _decoded(data: bytes) -> Declarations | None:
 @functools.cache
 def _reader_identity() -> str:
     """assay's version, and the state of the code that reads: so that a developer never sees an old answer."""
-    home = Path(assay.__file__).parent
+    home = Path(__file__).parents[2]
     files = sorted((*home.glob("source/**/*.py"), *home.glob("engines/**/*.py")))
     states = [(str(file.relative_to(home)), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return f"{assay.__version__} {states}"
+    return f"{__version__} {states}"

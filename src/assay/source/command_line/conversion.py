@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from assay.source.declarations import Converter
-from assay.source.declaring.converter_shapes import IEC, SI
+from assay.source.declaring.converter_shapes import IEC, SI, SI_PATTERN
 
-_SI = re.compile(r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)")
+_SI = re.compile(SI_PATTERN)
 
 
 class NotConverted(ValueError):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from assay.source.command_line.config_file import ReadConfig, merge_config
 from assay.source.command_line.conversion import NotConverted, convert
+from assay.source.command_line.flags import Flags, Match
 from assay.source.command_line.option_values import UNKNOWN, Occurrence, Text, count_values, effect, needs
 from assay.source.command_line.parsed_command import ArgumentWord, Given, Item, Parsed, Problem, ProblemKind
 from assay.source.declarations import Constant, Declarations, Option
-from assay.source.declaring.flags import Flags, Match
 from assay.source.declaring.fold import SUPPRESS
 
 _REFUSALS: dict[str, tuple[ProblemKind, str]] = {

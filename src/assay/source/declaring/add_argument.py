@@ -94,6 +94,7 @@ def read_option(folder: Folder, call: Call) -> Option:
         deprecated=deprecated,
         replaced_by=_replacement(folder, call, help_text or deprecated) if deprecated else "",
         declared_at=call.scope.module.site(call.node.args[0] if call.node.args else call.node),
+        sites=_sites(call, flags),
         first_line=call.node.lineno,
         last_line=call.node.end_lineno or call.node.lineno,
     )
@@ -125,6 +126,18 @@ def _flags(folder: Folder, call: Call) -> tuple[str, ...]:
     if not flags or not all(isinstance(flag, str) and flag.startswith("-") for flag in flags):
         raise NotKnown("flags")
     return tuple(flags)
+
+
+_CITED = ("type", "choices", "default", "help", "action")
+
+
+def _sites(call: Call, flags: tuple[str, ...]) -> tuple[tuple[str, Site], ...]:
+    """Where the flags after the first, and what else is worth citing, stand."""
+    site = call.scope.module.site
+    sites = {name: site(call.keywords[name]) for name in _CITED if name in call.keywords}
+    if len(call.node.args) == len(flags):
+        sites |= {flag: site(node) for flag, node in zip(flags, call.node.args, strict=True)}
+    return tuple(sites.items())
 
 
 def _dest(flags: tuple[str, ...]) -> str:

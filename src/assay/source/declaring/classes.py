@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assay.source.declaring.bindings import Binding, collect_bindings
-from assay.source.declaring.module import Defined, External, Tree
+from assay.source.declaring.module import Defined, External, Modules
 from assay.source.declaring.operations import BUILTINS, EMPTY_FACTORIES, NotKnown
 
 MISSING = object()
@@ -54,7 +54,7 @@ class Member:
 class Classes:
     """The classes of one tree."""
 
-    def __init__(self, tree: Tree, folder: Folds) -> None:
+    def __init__(self, tree: Modules, folder: Folds) -> None:
         self._tree = tree
         self._folder = folder
         self._bodies: dict[Defined, dict[str, Binding]] = {}

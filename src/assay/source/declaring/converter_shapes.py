@@ -8,7 +8,7 @@ from assay.source.declarations import Converter
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.values import Scope
+from assay.source.declaring.values import Scope, without_docstring
 
 _OUTSIDE: dict[str, Converter] = {
     "builtins.str": "text",
@@ -20,7 +20,7 @@ _OUTSIDE: dict[str, Converter] = {
 }
 SI = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 IEC = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_SI_PATTERN = r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)"
+SI_PATTERN = r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)"
 
 
 def read_converter(folder: Folder, found: object) -> Converter:
@@ -33,7 +33,7 @@ def read_converter(folder: Folder, found: object) -> Converter:
     if len(node.args.args) != 1 or node.decorator_list:
         return "opaque"
     parameter = node.args.args[0].arg
-    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    body = without_docstring(node.body)
     if _is_nullable(body, parameter):
         return "nullable-text"
     if _is_si(folder, found, body, parameter):
@@ -82,7 +82,7 @@ def _is_si(folder: Folder, found: Defined, body: list[ast.stmt], parameter: str)
     texts = {ast.unparse(node) for node in nodes if isinstance(node, ast.Call | ast.Return)}
     return (
         tables == [SI, IEC]
-        and f"re.fullmatch({_SI_PATTERN!r}, {parameter})" in texts
+        and f"re.fullmatch({SI_PATTERN!r}, {parameter})" in texts
         and {
             f"return int({parameter})",
             "return int(number) * iec_multiplier[suffix]",

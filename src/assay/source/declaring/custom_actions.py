@@ -10,6 +10,7 @@ from assay.source.declarations import Action, Converter
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
+from assay.source.declaring.parsers import defaults_of, parameters_of
 from assay.source.declaring.values import Scope
 
 _SLOTS = ("option_strings", "dest", "nargs", "const", "default", "type", "choices", "required", "help")
@@ -176,28 +177,19 @@ def _constructor(folder: Folder, found: Defined | None) -> tuple[dict[str, objec
     if found is None or not isinstance(found.node, ast.FunctionDef):
         return {}, {}
     scope = Scope(found.module)
-    parameters = _parameter_defaults(found.node)
+    parameters = {parameter.arg for parameter in parameters_of(found.node)}
+    given = dict(defaults_of(found.node))
     defaults: dict[str, object] = {}
     forced: dict[str, object] = {}
     for slot, expr in _handed_on(found.node):
         try:
-            if isinstance(expr, ast.Name) and expr.id in parameters:
-                given = parameters[expr.id]
-                if given is not None:
-                    defaults[slot] = folder.value(given, scope)
-            else:
+            if not isinstance(expr, ast.Name) or expr.id not in parameters:
                 forced[slot] = folder.value(expr, scope)
+            elif expr.id in given:
+                defaults[slot] = folder.value(given[expr.id], scope)
         except NotKnown:
             continue
     return defaults, forced
-
-
-def _parameter_defaults(node: ast.FunctionDef) -> dict[str, ast.expr | None]:
-    arguments = [*node.args.posonlyargs, *node.args.args]
-    defaults: list[ast.expr | None] = [None] * (len(arguments) - len(node.args.defaults))
-    pairs = dict(zip([a.arg for a in arguments], [*defaults, *node.args.defaults], strict=True))
-    pairs.update(zip([a.arg for a in node.args.kwonlyargs], node.args.kw_defaults, strict=True))
-    return pairs
 
 
 def _handed_on(node: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:

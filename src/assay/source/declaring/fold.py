@@ -10,10 +10,10 @@ from typing import Any
 from assay.source.declarations import Constant
 from assay.source.declaring import operations
 from assay.source.declaring.classes import MISSING, Classes, Member, Unclear
-from assay.source.declaring.module import Defined, External, Found, Tree, Variable, Whole
+from assay.source.declaring.module import Defined, External, Found, Modules, Variable, Whole
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.statements import FAULTS, assigned
-from assay.source.declaring.values import Scope, bind, literal, plain
+from assay.source.declaring.values import Scope, bind, literal, plain, without_docstring
 
 MAX_DEPTH = 100
 FUEL_PER_EXPRESSION = 50_000
@@ -31,7 +31,7 @@ _UNBOUND = object()
 class Folder:
     """Folds expressions of one tree; results for module-level names are kept."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Modules) -> None:
         self.tree = tree
         self.classes = Classes(tree, self)
         self._variables: dict[tuple[str, str], object] = {}
@@ -112,9 +112,7 @@ class Folder:
 
     def called(self, found: Defined) -> object:
         """What a function without parameters returns, if its body is one `return`."""
-        body = [
-            s for s in found.node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-        ]
+        body = without_docstring(found.node.body)
         if (
             not isinstance(found.node, ast.FunctionDef)
             or found.node.decorator_list

@@ -6,14 +6,14 @@ import os
 import re
 import stat
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from assay.source.child.job import Note
-from assay.source.declarations import Declarations, Gap, Option, Site
+from assay.source.declarations import Declarations, Option, Site
 from assay.source.declaring.module import MAX_LINE_TEXT, clean
 
 MAX_MENTIONS = 5
@@ -46,18 +46,19 @@ def add_mentions(
 
     `note` is told of each file before it is read.
     """
-    searches = [_search(declarations, option) for option in declarations.options]
+    own: dict[str, list[Option]] = {}
+    for option in declarations.options:
+        own.setdefault(option.dest, []).append(option)
+    searches = [_search(declarations, option, own[option.dest]) for option in declarations.options]
     scan = _Scan(searches, tuple(prefix.encode() for prefix in prefixes))
     paths = list(_files(root / package))
     for path in paths:
         file = path.relative_to(root).as_posix()
         note(file, len(paths))
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            site = Site(file=file, line=1)
-            scan.gaps.append(Gap(site=site, reason=f"larger than {MAX_BYTES >> 20} MiB"))
-            continue
-        scan.read(file, path.read_bytes())
+        if path.stat().st_size > MAX_BYTES:
+            scan.unsearched.append(file)
+        else:
+            scan.read(file, path.read_bytes())
     options = [
         msgspec.structs.replace(option, mentions=tuple(search.found))
         for option, search in zip(declarations.options, searches, strict=True)
@@ -66,7 +67,7 @@ def add_mentions(
         declarations,
         options=tuple(options),
         environment_words=tuple(sorted(word.decode() for word in scan.environment)),
-        gaps=(*declarations.gaps, *scan.gaps),
+        unsearched=tuple(scan.unsearched),
     )
 
 
@@ -81,7 +82,7 @@ class _Scan:
         self._prefixes = prefixes
         self._dashed: dict[bytes, tuple[bytes, ...]] = {}
         self.environment: set[bytes] = set()
-        self.gaps: list[Gap] = []
+        self.unsearched: list[str] = []
 
     def read(self, file: str, data: bytes) -> None:
         """Note what one file holds."""
@@ -144,15 +145,14 @@ def _line_text(data: bytes, at: int) -> str:
     return clean(line.decode(errors="replace").strip()[:MAX_LINE_TEXT])
 
 
-def _search(declarations: Declarations, option: Option) -> _Search:
-    """What to search for an option; declarations of other flags for the same destination are its own too."""
+def _search(declarations: Declarations, option: Option, same: Sequence[Option]) -> _Search:
+    """What to search for an option; declarations of all flags for the same destination are its own too."""
     names = {option.dest, *([option.field] if option.field else [])}
     words = {*names, *(flag.lstrip("-") for flag in option.flags)}
     words |= {word.replace("-", "_") for word in words} | {word.replace("_", "-") for word in names}
     own: dict[str, list[tuple[int, int]]] = {}
-    for other in declarations.options:
-        if other.dest == option.dest:
-            own.setdefault(other.declared_at.file, []).append((other.first_line, other.last_line))
+    for other in same:
+        own.setdefault(other.declared_at.file, []).append((other.first_line, other.last_line))
     for field_ in declarations.fields:
         if field_.name == option.field:
             own.setdefault(field_.declared_at.file, []).append(
@@ -168,11 +168,11 @@ def _search(declarations: Declarations, option: Option) -> _Search:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Regular files below a folder, those of Python first; links are not followed."""
+    """Regular files below a folder, those of Python first; links and names that are no text are left out."""
     found: list[Path] = []
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
-        found.extend(Path(parent, name) for name in sorted(names))
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and clean(name) == name)
+        found.extend(Path(parent, name) for name in sorted(names) if clean(name) == name)
     for path in sorted(found, key=lambda path: path.suffix != ".py"):
         if stat.S_ISREG(path.lstat().st_mode):
             yield path

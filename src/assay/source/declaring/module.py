@@ -17,7 +17,8 @@ from assay.source.child.job import Note, no_note
 from assay.source.declarations import Gap, Site
 from assay.source.declaring.bindings import Binding, collect_bindings
 
-MAX_BYTES = 8 << 20
+MAX_BYTES = 2 << 20
+"""Six times the largest module of an engine; its syntax tree takes a hundred times as much memory."""
 MAX_BRACKET_DEPTH = 200
 MAX_LINE_TEXT = 200
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
@@ -97,7 +98,7 @@ class External:
 Found = Defined | Variable | Whole | External
 
 
-class Tree:
+class Modules:
     """The modules of one source tree, parsed when first asked for."""
 
     def __init__(self, root: Path, note: Note = no_note) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from assay.errors import UnknownIdiom
 from assay.source.declarations import Gap, Site
 from assay.source.declaring.add_argument import Call, help_option, keywords_of, read_option
 from assay.source.declaring.classes import Unclear
@@ -17,6 +18,8 @@ from assay.source.declaring.values import Scope, bind
 
 MAX_CALLS_DEEP = 12
 MAX_STATEMENTS = 100_000
+MAX_OPTIONS = 5_000
+"""Ten times what the largest engine has."""
 _NOT_KNOWN = Unclear()
 _HARMLESS = frozenset({"parse_args", "parse_known_args", "print_help", "format_help", "format_usage"})
 _PARSER_SETTINGS = frozenset({"prog", "usage", "description", "epilog", "formatter_class", "add_help"})
@@ -58,7 +61,10 @@ class Setup:
         for statement in statements:
             self._left -= 1
             if self._left < 0:
-                return None
+                site = scope.module.site(statement)
+                raise UnknownIdiom(
+                    f"{site}: more than {MAX_STATEMENTS:,} statements set up the parser of the engine"
+                )
             returned = self._statement(statement, scope)
             if returned is not None:
                 return returned
@@ -218,6 +224,8 @@ class Setup:
         name = node.func.attr
         if name == "add_argument":
             self._declare(parser, node, scope)
+            if len(parser.options) > MAX_OPTIONS:
+                raise UnknownIdiom(f"{scope.module.site(node)}: more than {MAX_OPTIONS:,} options")
         elif name == "add_argument_group":
             return parser
         elif name == "add_mutually_exclusive_group":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from assay.source.child.read_request import ReadRequest
 from assay.source.declarations import Declarations
 from assay.source.declaring import sglang_argparse
 from assay.source.declaring.mentions import add_mentions
-from assay.source.declaring.module import Tree
+from assay.source.declaring.module import Modules
 
 
 def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
@@ -33,7 +34,7 @@ def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
             f"{root} holds no package {engine.package!r}", hint="give the folder that holds the package"
         )
     try:
-        declarations = sglang_argparse.read(Tree(root, note), engine)
+        declarations = sglang_argparse.read(Modules(root, note), engine)
     except RecursionError as error:
         raise UnknownIdiom(f"{root}: the source is nested too deeply to be read") from error
     return add_mentions(declarations, root, engine.package, engine.environment_prefixes, note)
@@ -42,5 +43,5 @@ def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
 def read_declarations_job(request: bytes, note: Note) -> bytes:
     """The same from and to MessagePack: a `ReadRequest` in, `Declarations` out."""
     asked = msgspec.msgpack.decode(request, type=ReadRequest)
-    declarations = read_declarations(Path(asked.root), asked.engine, note)
+    declarations = read_declarations(Path(os.fsdecode(asked.root)), asked.engine, note)
     return msgspec.msgpack.encode(declarations)

@@ -13,7 +13,7 @@ from assay.errors import UnknownIdiom
 from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
 from assay.source.declaring.config_shape import config_of
 from assay.source.declaring.fold import Folder
-from assay.source.declaring.module import Defined, Module, Tree
+from assay.source.declaring.module import Defined, Module, Modules
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parser_setup import Setup
 from assay.source.declaring.parsers import makes_parser
@@ -23,10 +23,11 @@ from assay.source.declaring.values import Scope
 IDIOM = "sglang-argparse"
 _READABLE = "SGLang up to 0.5.13.post1 can be read"
 _MAX_FUNCTIONS = 400
+_SHOWN_GAPS = 5
 _NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 
 
-def read(tree: Tree, engine: Engine) -> Declarations:
+def read(tree: Modules, engine: Engine) -> Declarations:
     """All that the source declares; mentions and environment words are left empty.
 
     Raises:
@@ -41,7 +42,10 @@ def read(tree: Tree, engine: Engine) -> Declarations:
         )
     function = _maker(folder, entry)
     if function is None:
-        raise UnknownIdiom(f"{engine.name}: {entry.file} leads to no function that makes an argparse parser")
+        raise UnknownIdiom(
+            f"{engine.name}: {entry.file} leads to no function that makes an argparse parser",
+            details=tuple(f"{gap.site}: {gap.reason}" for gap in tree.gaps[:_SHOWN_GAPS]),
+        )
     setup = Setup(folder)
     setup.run(function, {})
     owner, options = _result(setup, function, _version(folder))
@@ -65,7 +69,7 @@ def read(tree: Tree, engine: Engine) -> Declarations:
         config_rules=rules if config else "none",
         abbreviations=setup.parsed[-1].parser.abbreviations if setup.parsed else True,
         version=_version(folder),
-        gaps=(*setup.gaps, *_option_gaps(options), *environment.gaps, *tree.gaps),
+        gaps=(*setup.gaps, *_option_gaps(options), *tree.gaps),
     )
 
 
@@ -125,11 +129,7 @@ def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, lis
     owners = [owner for owner, _ in setup.built] + setup.filled_by
     if not owners:
         site = function.module.site(function.node)
-        raise UnknownIdiom(
-            f"{site}: in this source{_named(version)} {function.node.name} hands its parser to no class "
-            "of arguments; this generation is not supported yet",
-            hint=_READABLE,
-        )
+        raise _later(version, f"{site}: {function.node.name} hands its parser to no class of arguments")
     parser = setup.parsed[-1].parser if setup.parsed else setup.parsers[-1]
     return owners[0], parser.options
 
@@ -165,15 +165,19 @@ def _check_generation(
     if len(options) * 2 >= len(fields):
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
-    raise UnknownIdiom(
-        f"{site}: this source{_named(version)} generates its options from the annotations of its class "
-        f"({len(fields)} fields, {len(options)} options by hand); this generation is not supported yet",
-        hint=_READABLE,
+    raise _later(
+        version,
+        f"{site}: options come from the annotations of {owner.node.name}: {len(fields)} fields, "
+        f"{len(options)} options by hand",
     )
 
 
-def _named(version: str) -> str:
-    return f" {version}" if version else ""
+def _later(version: str, seen: str) -> UnknownIdiom:
+    """The error for a generation of SGLang that declares its options in another way."""
+    named = f"SGLang {version}" if version else "this SGLang"
+    return UnknownIdiom(
+        f"{named} declares its options in a way that assay does not read yet", hint=_READABLE, details=(seen,)
+    )
 
 
 def _with_fields(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay._value import Value
-from assay.source.declarations import Constant, EnvironmentVariable, Gap, Site
+from assay.source.declarations import Constant, EnvironmentVariable, Site
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External, Module
 from assay.source.declaring.operations import NotKnown
@@ -26,8 +26,6 @@ class Environment(Value):
     """The declared variables, in order."""
     deprecated: tuple[tuple[str, str, Site], ...] = ()
     """(old name, what to use instead, where the source says so)."""
-    gaps: tuple[Gap, ...] = ()
-    """What could not be read."""
 
 
 def read_environment(folder: Folder, module_name: str) -> Environment:

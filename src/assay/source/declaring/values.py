@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +56,13 @@ def plain(value: object) -> Any:
     raise NotKnown("a value that cannot be kept")
 
 
+def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a function's body, less those that are a constant alone."""
+    return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+
+
 def literal(node: ast.Constant) -> object:
+    """The value of a constant that is written out."""
     if node.value is None or isinstance(node.value, bool | int | float | str):
         return node.value
     raise NotKnown("a literal that cannot be kept")

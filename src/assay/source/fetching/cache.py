@@ -23,16 +23,20 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay._value import Value
 from assay.errors import SourceError
+from assay.source.fetching.folders import expanded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 _MAGIC = b"assay record 1\n"
+_RECORD_LIMIT_BYTES = 512 << 20
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# made by assay; can be deleted at any time\n"
 
 
@@ -54,7 +58,7 @@ class Cache:
     def load(self, kind: str, key: str) -> bytes | None:
         """The record, or None where there is none that agrees with itself."""
         try:
-            data = self._record(kind, key).read_bytes()
+            data = _plain_bytes(self._record(kind, key))
         except OSError:
             return None
         head = len(_MAGIC) + 32
@@ -69,7 +73,7 @@ class Cache:
             self._make(path.parent)
             unfinished = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
             try:
-                unfinished.write_bytes(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                _write_new(unfinished, _MAGIC + hashlib.sha256(payload).digest() + payload)
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -91,7 +95,7 @@ class Cache:
         try:
             unpacked.rename(self.tree_folder(digest))
         except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             return False
         return True
@@ -109,7 +113,7 @@ class Cache:
                 _sweep(parent)
                 folder = parent / os.urandom(8).hex()
                 folder.mkdir(mode=0o700)
-                lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                lock = os.open(folder / "lock", _LOCK, 0o600)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             try:
                 yield folder
@@ -122,7 +126,7 @@ class Cache:
         """The scratch folder's parent, while no other process makes or sweeps one."""
         parent = self._base / "scratch"
         self._make(parent)
-        gate = os.open(parent / "gate", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        gate = os.open(parent / "gate", _LOCK, 0o600)
         try:
             fcntl.flock(gate, fcntl.LOCK_EX)
             yield parent
@@ -130,10 +134,15 @@ class Cache:
             os.close(gate)
 
     def _make(self, folder: Path) -> None:
+        inside = [folder, *folder.parents]
+        for part in inside[: inside.index(self.folder)]:
+            if part.is_symlink():  # the cache itself may be one, its user's wish
+                raise OSError(errno.ELOOP, "a link, which assay does not write through", str(part))
         if folder.is_dir():
             return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.folder / "CACHEDIR.TAG").write_bytes(_TAG)
+        with contextlib.suppress(FileExistsError):
+            _write_new(self.folder / "CACHEDIR.TAG", _TAG)
 
     @contextlib.contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -153,13 +162,29 @@ class Cache:
             ) from error
 
 
+def _write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet, not even as a link."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb") as stream:
+        stream.write(data)
+
+
+def _plain_bytes(path: Path) -> bytes:
+    """A file's content; pipes, devices and what is too large to be ours are none."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _RECORD_LIMIT_BYTES:
+            raise OSError(errno.EINVAL, "not a record", str(path))
+        return stream.read(_RECORD_LIMIT_BYTES)
+
+
 def _sweep(parent: Path) -> None:
     """Remove the scratch folders whose process is gone."""
     for entry in os.scandir(parent):
         if not entry.is_dir(follow_symlinks=False):
             continue
         with contextlib.suppress(OSError):
-            lock = os.open(os.path.join(entry.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(os.path.join(entry.path, "lock"), _LOCK, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(entry.path, ignore_errors=True)
@@ -176,3 +201,12 @@ class Omitted(Value):
     """Why, in a few words."""
     sha256: str = ""
     """Digest of its contents where they could be read."""
+
+
+def default_cache(environment: Mapping[str, str]) -> Path:
+    """The folder that ASSAY_CACHE names, or the one that the platform has for caches."""
+    if environment.get("ASSAY_CACHE"):
+        return expanded(environment["ASSAY_CACHE"])
+    import platformdirs  # only here: a folder is usually named, or remembered by the caller
+
+    return Path(platformdirs.user_cache_dir("assay", appauthor=False))

@@ -142,7 +142,10 @@ def _walk(root: Path, package: str) -> Iterator[tuple[str, str, os.stat_result |
         folder = folders.pop()
         for entry in _entries(base, folder):
             path = f"{folder}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
+            if not _is_text(entry.name):
+                shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+                yield shown, entry.path, "its name is not UTF-8"
+            elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _UNCOUNTED:
                     folders.append(path)
             elif not entry.name.endswith(_BYTE_CODE):
@@ -152,6 +155,14 @@ def _walk(root: Path, package: str) -> Iterator[tuple[str, str, os.stat_result |
                         f"{root / package} has more than {ENTRY_LIMIT:,} files", hint="is it the package?"
                     )
                 yield path, entry.path, _status(entry, inside)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entries(root: str, folder: str) -> list[os.DirEntry[str]]:

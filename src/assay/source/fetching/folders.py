@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import sys
 import sysconfig
 from pathlib import Path
@@ -37,13 +38,25 @@ class Place(Value):
     """Folder that holds its dist-info, if it was found by way of one."""
 
 
+def expanded(path: str) -> Path:
+    """The path with a `~` or `~user` at its beginning replaced.
+
+    Raises:
+        InputError: there is no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"{path}: no home folder of that user is known", hint="write it in full") from error
+
+
 def find_folder(path: str, engines: Sequence[Engine]) -> Place:
     """The package in a checkout, in a folder of packages, or the package folder itself.
 
     Raises:
         EngineNotFound: it is not there; the message says where it was looked for.
     """
-    folder = Path(path).expanduser()
+    folder = expanded(path)
     looked: list[str] = []
     for engine in engines:
         if place := _in_folder(folder, engine, looked):
@@ -101,7 +114,7 @@ def _package_folders(value: str) -> Iterator[Path]:
         yield from (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
         yield from (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
         return
-    path = Path(value).expanduser()
+    path = expanded(value)
     if path.is_dir():
         yield path
         yield from _by_layout(path)
@@ -116,7 +129,11 @@ def _package_folders(value: str) -> Iterator[Path]:
 
 
 def _by_layout(environment: Path) -> Iterable[Path]:
-    for pattern in ("lib*/python3*/site-packages", "lib*/python3*/dist-packages"):
+    libraries = (
+        "lib*/python3*",
+        "local/lib/python3*",
+    )  # Debian's own Python has what pip installs in the latter
+    for pattern in [f"{library}/{name}-packages" for library in libraries for name in ("site", "dist")]:
         yield from sorted(environment.glob(pattern), reverse=True)
 
 
@@ -198,7 +215,9 @@ def _head(git: Path) -> str | None:
 def _small_text(path: Path) -> str:
     """A small file's text, or nothing where there is no such file."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(_SMALL_BYTES).decode("utf-8", errors="replace")
-    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            plain = stat.S_ISREG(os.fstat(descriptor).st_mode)  # a pipe or device could keep us for ever
+            return stream.read(_SMALL_BYTES).decode("utf-8", errors="replace") if plain else ""
+    except (OSError, ValueError):
         return ""

@@ -12,7 +12,7 @@ from assay.engines import ENGINES, engine_named
 from assay.errors import InputError, SourceError
 from assay.source.fetching.cache import Cache, Omitted
 from assay.source.fetching.digest import combine, digest_folder
-from assay.source.fetching.folders import Place, commit_of, find_folder, find_installed, version_of
+from assay.source.fetching.folders import Place, commit_of, expanded, find_folder, find_installed, version_of
 from assay.source.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def open_tree(
         editable = f", editable from {place.root}" if place.root != place.packages else ""
         return _in_place(place, f"installed in {place.packages}{editable}", store, progress)
     if value.endswith(".whl"):
-        return _wheel_file(Path(value).expanduser(), engines, store, progress)
+        return _wheel_file(expanded(value), engines, store, progress)
     place = find_folder(value, engines)
     commit = commit_of(Path(place.root))
     origin = f"checkout {value} at commit {commit[:12]}" if commit else f"folder {value}"
@@ -186,11 +186,11 @@ def _unpacked(
             package=engine.package,
             version=version_of(place, engine),
             digest=digest,
-            origin=origin,
+            origin=origin.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
             omitted=unpacked.omitted,
         )
         _settle(tree, into, unpacked, cache, progress)
-    cache.save("sources", key, msgspec.msgpack.encode(tree))
+    cache.save("sources", key, msgspec.msgpack.encode(msgspec.structs.replace(tree, root="")))
     return tree
 
 
