@@ -17,6 +17,11 @@ import pytest
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
+def nap(seconds: int) -> str:
+    """Words for a `sleep` that no other run of the tests on this machine has."""
+    return f"sleep {seconds}.{os.getpid():07d}"
+
+
 class LoopbackSshd:
     """A real sshd with keys of its own; ssh finds it by the name `loop` in `config`."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.hosts.loopback import running, wait_until
+from tests.hosts.loopback import nap, running, wait_until
 
 from assay.errors import CommandFailed, HostError, InputError, OutcomeUnknown
 from assay.hosts import Host, LocalHost, Script
@@ -92,17 +92,17 @@ def test_output_beyond_the_limit_is_cut_and_the_command_goes_on(host: Host) -> N
 
 def test_what_runs_on_in_the_background_is_not_waited_for(host: Host) -> None:
     start = time.monotonic()
-    result = host.run(Script(text="sleep 56.25 & echo $!"))
+    result = host.run(Script(text=f"{nap(56)} & echo $!"))
     assert time.monotonic() - start < 30
-    assert running("sleep 56.25") == [int(result.out)]
+    assert running(nap(56)) == [int(result.out)]
     os.kill(int(result.out), signal.SIGKILL)
 
 
 def test_too_long_means_ended_with_all_that_it_started(host: Host) -> None:
-    text = "trap '' TERM; sleep 57.25 & (sleep 57.5 & wait) & sleep 57.75; sleep 57.8"
+    text = f"trap '' TERM; {nap(51)} & ({nap(52)} & wait) & {nap(53)}; {nap(54)}"
     with pytest.raises(CommandFailed, match=r"took longer than 0\.5 s and was ended"):
         host.run(Script(text=text), timeout_s=0.5)
-    wait_until(lambda: not running("sleep 57."))
+    wait_until(lambda: not any(running(nap(seconds)) for seconds in range(51, 55)))
 
 
 def test_a_shell_that_is_killed_leaves_the_outcome_unknown(host: Host) -> None:
@@ -114,15 +114,15 @@ def test_a_shell_that_is_killed_leaves_the_outcome_unknown(host: Host) -> None:
 
 def test_an_interrupt_ends_the_command(host: Host) -> None:
     def interrupt() -> None:
-        wait_until(lambda: running("sleep 58.25"))
+        wait_until(lambda: running(nap(58)))
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        host.run(["sleep", "58.25"])
+        host.run(nap(58).split())
     thread.join()
-    wait_until(lambda: not running("sleep 58.25"))
+    wait_until(lambda: not running(nap(58)))
     assert host.run(["true"]).ok
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.hosts.loopback import LoopbackSshd, kill, loopback, processes, running, wait_until
+from tests.hosts.loopback import LoopbackSshd, kill, loopback, nap, processes, running, wait_until
 
 from assay.errors import AssayError, HostError, InputError, OutcomeUnknown, Unreachable
 from assay.hosts import CommandResult, Host, Script, SshHost
@@ -57,8 +57,8 @@ def test_a_jump_host_of_the_configuration_is_used(sshd: LoopbackSshd) -> None:
     behind.write_text(text + text.replace("Host loop\n", "Host behind\n") + "  ProxyJump loop\n")
     with SshHost("behind", config=behind) as host:
         assert host.run(["echo", "there"]).out == b"there\n"
-        assert running("-W [127.0.0.1]")
-    wait_until(lambda: not running("-W [127.0.0.1]"))
+        assert running(f"-W [127.0.0.1]:{sshd.port}")
+    wait_until(lambda: not running(f"-W [127.0.0.1]:{sshd.port}"))
 
 
 def test_login_scripts_may_print_what_they_like() -> None:
@@ -151,13 +151,13 @@ def test_a_lost_link_leaves_the_outcome_unknown_and_the_command_running(own_sshd
                 kill(process)
 
     with over(own_sshd) as host:
-        outcome = during(host, ["sleep", "59.25"], cut)
+        outcome = during(host, nap(59).split(), cut)
         assert isinstance(outcome, OutcomeUnknown)
         assert "the link was lost while sleep ran" in outcome.message
         assert "state" in outcome.hint
-        assert running("sleep 59.25")
+        assert running(nap(59))
         assert host.run(["echo", "again"]).out == b"again\n"
-    for process in running("sleep 59.25"):
+    for process in running(nap(59)):
         kill(process)
 
 
@@ -170,7 +170,7 @@ def test_a_machine_that_hangs_leaves_the_outcome_unknown(own_sshd: LoopbackSshd)
             kill(process, signal.SIGSTOP)
 
     with over(own_sshd) as host:
-        outcome = during(host, ["sleep", "59.5"], freeze)
+        outcome = during(host, nap(57).split(), freeze)
         assert isinstance(outcome, OutcomeUnknown)
     for process in stopped:
         kill(process)
@@ -241,14 +241,14 @@ def test_a_program_that_is_killed_leaves_its_connection_for_a_minute_only(own_ss
     shutil.rmtree(folder)
 
 
-def test_the_password_file_and_script_show_in_no_process_list(sshd: LoopbackSshd, tmp_path: Path) -> None:
+def test_script_and_stdin_show_in_no_process_list(sshd: LoopbackSshd) -> None:
     seen: list[str] = []
-    script = Script(text=': planted-s3cret; touch "$2"; sleep 60.25', arguments=("s3cret", f"{tmp_path}/up"))
+    script = Script(text=f": planted-s3cret; {nap(60)}", arguments=("s3cret",))
 
     def look() -> None:
-        wait_until((tmp_path / "up").exists)
+        wait_until(lambda: running(nap(60)))
         seen.extend(line for _, line in processes().values())
-        for process in running("sleep 60.25"):
+        for process in running(nap(60)):
             kill(process)
 
     thread = threading.Thread(target=look)
@@ -256,7 +256,7 @@ def test_the_password_file_and_script_show_in_no_process_list(sshd: LoopbackSshd
     with over(sshd) as host:
         host.run(script, stdin=b"planted-s3cret")
     thread.join()
-    assert any("sleep 60.25" in line for line in seen)
+    assert any(nap(60) in line for line in seen)
     assert not [line for line in seen if "s3cret" in line]
 
 

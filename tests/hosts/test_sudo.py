@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import CommandFailed
+from assay.errors import CommandFailed, InputError
 from assay.hosts import LocalHost, Script, Secret, askpass
 
 PASSWORD = "planted s3cret \\ ' \u00e4"  # noqa: S105 -- planted, to be looked for
@@ -99,6 +99,14 @@ def test_a_wrong_password_is_tried_once_and_then_asked_for_again(
         host.run(["true"], sudo=True)
     assert len(answers) == 1
     assert host.run(["true"], sudo=True).ok
+
+
+def test_a_password_of_two_lines_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_sudo(tmp_path, monkeypatch)
+    host = LocalHost(password=lambda: Secret(f"{PASSWORD}\ntouch {tmp_path}/was-run"))
+    with pytest.raises(InputError, match="one line"):
+        host.run(["true"], sudo=True)
+    assert not (tmp_path / "was-run").exists()
 
 
 def test_no_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

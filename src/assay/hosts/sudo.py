@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assay.errors import CommandFailed
+from assay.errors import CommandFailed, InputError
 from assay.hosts.command import last_lines
 from assay.hosts.secret import Secret
 from assay.hosts.wire import password_prompt
@@ -44,11 +44,20 @@ class Sudo:
         return ("sudo", "-S", "-p", password_prompt(nonce)) if self._ask else ("sudo", "-n")
 
     def password_line(self) -> bytes:
-        """What sudo reads on stdin."""
+        """What sudo reads on stdin.
+
+        Raises:
+            InputError: the password has more than one line.
+        """
         assert self._ask
         if self._password is None:
             self._password = self._ask()
-        return self._password.reveal().encode() + b"\n"
+        password = self._password.reveal()
+        if "\n" in password or "\0" in password:
+            # sudo takes one line; the shell that it starts would run the next one as root
+            self.forget()
+            raise InputError("a password for sudo is one line")
+        return password.encode() + b"\n"
 
     def forget(self) -> None:
         """The password was wrong."""
