@@ -354,6 +354,48 @@ def test_sudo_that_refuses(rig: Rig) -> None:
             assert not host.exists("/tmp/was-run")
 
 
+@contextlib.contextmanager
+def sudo_rules(rig: Rig, *lines: str) -> Iterator[None]:
+    """More lines of sudoers."""
+    path = "/etc/sudoers.d/zz-test"
+    with rig.host() as root:
+        root.write(path, "".join(f"{line}\n" for line in lines).encode(), mode=0o440)
+        yield
+        root.remove(path)
+
+
+def test_sudo_as_administrators_set_it(rig: Rig) -> None:
+    for lines in (["Defaults lecture=always", "Defaults use_pty"], ["Defaults !use_pty"]):
+        with sudo_rules(rig, *lines), rig.host("ops@rig1", password=secret) as host:
+            result = host.run(["sh", "-c", "cat; id -u"], sudo=True, stdin=b"a\r\n\x03\x04b")
+            assert (result.out, result.err) == (b"a\r\n\x03\x04b0\n", b"")
+    with sudo_rules(rig, "Defaults requiretty"), rig.host("ops@rig1", password=secret) as host:
+        outcome = outcome_of(lambda: host.run(["id"], sudo=True))
+        assert isinstance(outcome, CommandFailed)
+        assert "requiretty" in outcome.hint
+
+
+def test_sudo_for_one_command_only(rig: Rig) -> None:
+    rule = "guest ALL=(root) NOPASSWD: /usr/bin/systemctl reset-failed llm.service"
+    with sudo_rules(rig, rule), rig.host("guest@rig1") as host:
+        done = host.run(["systemctl", "reset-failed", "llm.service"], sudo=True)
+        assert b"llm.service not loaded" in done.err
+        for command in (["systemctl", "daemon-reload"], Script(text="id")):
+            assert isinstance(outcome_of(partial(host.run, command, sudo=True)), CommandFailed)
+    assert "COMMAND=/usr/bin/systemctl reset-failed llm.service" in rig.inside("journalctl", "-t", "sudo")
+
+
+def test_a_warning_of_sudo_is_no_refusal(rig: Rig) -> None:
+    rig.inside("hostname", "name-without-address")
+    try:
+        with rig.host("deploy@rig1") as host:
+            result = host.run(["false"], sudo=True)
+            assert result.status == 1
+            assert b"unable to resolve host" in result.err
+    finally:
+        rig.inside("hostname", "rig1")
+
+
 def test_a_machine_without_sudo(rig: Rig) -> None:
     rig.inside("mv", "/usr/bin/sudo", "/usr/bin/sudo.away")
     try:
