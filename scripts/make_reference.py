@@ -16,15 +16,19 @@ from assay.deployment import KEYS, Accelerator, Preset, accelerators, presets
 from assay.diagnostics import RULES
 from assay.errors import (
     AssayError,
+    CommandFailed,
     DeploymentError,
     EngineNotFound,
+    HostError,
     InputError,
     MeasurementError,
     NotReady,
+    OutcomeUnknown,
     Refused,
     SourceError,
     TooManyFailures,
     UnknownIdiom,
+    Unreachable,
     WorkloadError,
 )
 
@@ -249,6 +253,7 @@ def errors() -> str:
     """The errors and exit codes, from `errors.py`."""
     kinds = (
         *(AssayError, InputError, DeploymentError, WorkloadError, Refused),
+        *(HostError, Unreachable, CommandFailed, OutcomeUnknown),
         *(SourceError, EngineNotFound, UnknownIdiom),
         *(MeasurementError, NotReady, TooManyFailures),
     )

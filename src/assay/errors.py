@@ -8,6 +8,10 @@ API, messages are not.
     │  ├─ DeploymentError   a deployment file, with every fault of it
     │  └─ WorkloadError     what is to be sent is wrong
     ├─ Refused              assay will not do this                        exit 3
+    ├─ HostError            a machine could not do it                     exit 4
+    │  ├─ Unreachable       no connection; nothing was run
+    │  ├─ CommandFailed     it was run, or refused there, and failed
+    │  └─ OutcomeUnknown    the link was lost: it may have been done, and may still go on
     ├─ SourceError          the engine's source is not as expected        exit 5
     │  ├─ EngineNotFound    no such release, folder, package or image
     │  └─ UnknownIdiom      its options are declared in a way not known
@@ -57,6 +61,24 @@ class Refused(AssayError):
     """assay understood and will not do it."""
 
     exit_code = 3
+
+
+class HostError(AssayError):
+    """A machine could not do what it was asked."""
+
+    exit_code = 4
+
+
+class Unreachable(HostError):
+    """No connection to the machine; nothing was run on it."""
+
+
+class CommandFailed(HostError):
+    """A machine refused a command or file, or a command ended badly or took too long and was ended."""
+
+
+class OutcomeUnknown(HostError):
+    """The link was lost under way: what was asked may have been done or not, and may still go on."""
 
 
 class SourceError(AssayError):
