@@ -21,6 +21,10 @@ from assay.source.declarations import (
     Option,
     Site,
 )
+from assay.source.declaring.bindings import collect_bindings
+from assay.source.declaring.module import Module, absolute
+from assay.source.declaring.module import Tree as Modules
+from assay.source.declaring.operations import NotKnown, binary, formatted
 from assay.source.fetching.cache import Cache, Omitted
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
@@ -36,6 +40,9 @@ __all__ = [
     "Gap",
     "Given",
     "Limits",
+    "Module",
+    "Modules",
+    "NotKnown",
     "Omitted",
     "Option",
     "Parsed",
@@ -45,6 +52,10 @@ __all__ = [
     "ReadConfig",
     "Site",
     "Tree",
+    "absolute",
+    "binary",
+    "collect_bindings",
+    "formatted",
     "no_progress",
     "open_tree",
     "parse",
