@@ -273,6 +273,8 @@ class Machine:
                 arrived = self._handled(waiting, handle)
             elif arrived.kind in ("break", "continue"):
                 arrived = Path("value", None, arrived.changes)
+            for test, _outcome in waiting.conditions:
+                self.assumed.pop(test.key, None)  # from here on both paths are followed again
             path = self.ended(lambda: self.join(waiting.conditions, mark, arrived, path))  # noqa: B023
 
     def _handled(self, waiting: Pending, handle: Callable[[Path], Path]) -> Path:

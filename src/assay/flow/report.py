@@ -84,6 +84,8 @@ class Reporter:
             origin = origin.yes if origin.yes is not MISSING else origin.no
         if origin is None or origin is MISSING:
             return Provenance(how="asked" if name in self.asked else "default")
+        if isinstance(origin, Unknown):  # too many lines may have set it
+            return Provenance(how="set")
         site, function, guards, reads = origin
         return Provenance(
             how="set",

@@ -15,6 +15,7 @@ from assay.flow.interpreter import Interpreter
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
 from assay.flow.report import Reporter
+from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
 from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Unknown, VList, adopt_all
 from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, parse
@@ -26,6 +27,7 @@ class EngineSource:
     """One engine's tree, parsed as far as it was needed, and interpreted as far as facts allowed."""
 
     def __init__(self, root: Path, declarations: Declarations, engine: str = "sglang") -> None:
+        self.root = root
         self.modules = Modules(root)
         self.declarations = declarations
         self.engine = engine_named(engine).name
@@ -36,7 +38,8 @@ class EngineSource:
         """An interpreter under these facts, with the modules that it evaluated before."""
         key = msgspec.json.encode(facts)
         if self._interpreter is None or key != self._facts:
-            self._facts, self._interpreter = key, make_interpreter(self.modules, facts)
+            known = with_requirements(facts, self.root, self.engine)
+            self._facts, self._interpreter = key, make_interpreter(self.modules, known)
             start = probes.STARTS[self.engine]
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
         return self._interpreter
@@ -69,7 +72,8 @@ def resolve(
 
     Args:
         source: the engine's tree.
-        facts: what is true of model, machine, software and environment.
+        facts: what is true of model, machine, software and environment. Libraries that they do not mention are
+            taken as the engine's own metadata requires them, where the tree has it.
         arguments: the words that the engine's own parser sees.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
     """

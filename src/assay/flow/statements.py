@@ -20,6 +20,7 @@ from assay.flow.values import (
     Instance,
     ModuleValue,
     Origin,
+    OutOfFuel,
     Raised,
     Signal,
     Touched,
@@ -272,8 +273,7 @@ def _while(i: Interpreter, node: ast.While, frame: Frame) -> Any:
             signal = _turn(i, node.body, frame, loop)
             if isinstance(signal, Signal) and signal.kind != "continue":
                 return signal
-        i.machine.gap("a loop of very many turns")
-        return None
+        raise OutOfFuel
 
     return _looped(i, loop, turns)
 

@@ -49,7 +49,7 @@ def _table() -> dict[str, Any]:
 
 def _release(i: Interpreter) -> tuple[int | None, int]:
     """Which column of the table counts, None if the release is not known; and the major version."""
-    fact = i.outside.facts.find("library:transformers") or i.outside.facts.find("transformers.version")
+    fact = i.outside.facts.find("transformers.version") or i.outside.facts.find("library:transformers")
     text = (
         fact.value.get("version")
         if fact is not None and isinstance(fact.value, dict)
