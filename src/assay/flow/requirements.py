@@ -1,4 +1,4 @@
-"""The libraries that an engine's own metadata requires: what an installation of it holds unless facts say else."""
+"""The libraries that an engine's own metadata requires: taken as installed unless facts say otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BYTES = 1 << 20
 def with_requirements(facts: Facts, root: Path, engine: str) -> Facts:
     """The facts, and for each required library of which they say nothing that it is installed as required.
 
-    Read from `NAME.dist-info/METADATA` beside the engine's package, or from the `pyproject.toml` of a checkout.
+    Read from `NAME.dist-info/METADATA` beside the engine's package, or a checkout's `pyproject.toml`.
     """
     found: dict[str, Fact] = {}
     for text, where in _requirements(root, engine):

@@ -72,8 +72,8 @@ def resolve(
 
     Args:
         source: the engine's tree.
-        facts: what is true of model, machine, software and environment. Libraries that they do not mention are
-            taken as the engine's own metadata requires them, where the tree has it.
+        facts: what is true of model, machine, software and environment. Libraries that they do not mention
+            are taken as the engine's own metadata requires them, where the tree has it.
         arguments: the words that the engine's own parser sees.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
     """
