@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 DERIVED = {"$": "derived"}
+PERTURBED = ("hidden", "num", "intermediate", "max", "vocab", "n")
 NEVER_TOLD = (
     "dtype",
     "torch_dtype",
@@ -39,6 +40,8 @@ def main() -> None:
     for config in json.loads(Path(sys.argv[1]).read_text()).values():
         if config.get("model_type") in CONFIG_MAPPING:
             look(CONFIG_MAPPING[config["model_type"]], config, types, PretrainedConfig)
+    for kind in sorted(CONFIG_MAPPING):
+        look_at_defaults(CONFIG_MAPPING[kind], types, PretrainedConfig)
     out = {
         "version": transformers.__version__,
         "known": {kind: CONFIG_MAPPING[kind].__name__ for kind in sorted(CONFIG_MAPPING)},
@@ -59,7 +62,7 @@ def look(cls: Any, given: dict[str, Any], types: dict[str, Any], base: Any) -> N
         cls.__name__, {"attributes": attributes(plain), "map": dict(cls.attribute_map or {}), "sub": {}}
     )
     entry["sub"] |= {
-        name: sub.__name__ for name, sub in (cls.sub_configs or {}).items() if hasattr(sub, "model_type")
+        name: sub.__name__ for name, sub in sub_configs(cls).items() if hasattr(sub, "model_type")
     }
     got = attributes(made)
     for name, value in got.items():
@@ -81,6 +84,28 @@ def look(cls: Any, given: dict[str, Any], types: dict[str, Any], base: Any) -> N
             entry["sub"][name] = type(sub).__name__
         if isinstance(inner, dict) and isinstance(sub, base):
             look(type(sub), inner, types, base)
+
+
+def look_at_defaults(cls: Any, types: dict[str, Any], base: Any) -> None:
+    """A class of which no config.json is at hand: what changes when the sizes change is derived."""
+    try:
+        plain = cls()
+    except Exception as error:  # noqa: BLE001
+        print(cls.model_type, repr(error)[:200])
+        return
+    sizes = {
+        n: v for n, v in vars(plain).items() if type(v) is int and v > 1 and n.split("_")[0] in PERTURBED
+    }
+    if not {"vocab_size", "text_config"} & set(vars(plain)):
+        return  # no language model
+    look(cls, {name: 2 * value for name, value in sizes.items()}, types, base)
+    for name, sub in sub_configs(cls).items():
+        if hasattr(sub, "model_type") and sub is not cls and "text" in name:
+            look_at_defaults(sub, types, base)
+
+
+def sub_configs(cls: Any) -> dict[str, Any]:
+    return cls.sub_configs if isinstance(getattr(cls, "sub_configs", None), dict) else {}
 
 
 def attributes(config: Any) -> dict[str, Any]:

@@ -11,16 +11,18 @@ import msgspec
 from assay.engines import engine_named, probes
 from assay.facts import Facts
 from assay.flow import attributes, calls, expressions, statements
-from assay.flow.interpreter import Interpreter
+from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
 from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
-from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Unknown, VList, adopt_all
+from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Touched, Unknown, VList, adopt_all
 from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, parse
 
 FUEL = 400_000
+_GIVEN_UP = (OutOfFuel, Touched, RecursionError, MemoryError, *NATIVE_FAULTS)
+"""A source that is odd enough may trip the interpreter itself: that is an unknown answer, not an error."""
 
 
 class EngineSource:
@@ -123,9 +125,9 @@ class _Run:
             run()
         except Raised as raised:
             self.rejected = (self.phase, raised)
-        except (OutOfFuel, RecursionError) as error:
+        except _GIVEN_UP as error:
             self.spent = True
-            self.i.machine.gap(f"the interpretation was given up: {type(error).__name__}")
+            self.i.machine.gap(f"the interpretation was given up: {type(error).__name__} {str(error)[:80]}")
 
     def _start(self) -> None:
         i = self.i
