@@ -34,6 +34,7 @@ def main() -> None:
         "software": {name: software[name] for name in ("torch", "cuda", "cudnn")},
         "packages": packages,
         "hosts": plan["hosts"],
+        "models": plan["models"],
         "written": written,
         "answers": [answer(record, written) for record in told["results"]],
     }

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.deployment.presets import find_preset, preset_text
 from assay.engines import ENGINES
 from assay.facts import Fact, Facts, library_fact
 from assay.flow import EngineSource, Resolution, resolve
@@ -19,23 +18,6 @@ from assay.source.declaring.module import Tree
 
 GOLDEN = Path(__file__).parent / "golden"
 PHASES = {"argparse": "parser", "post_init": "resolution", "check": "check"}
-DRAFT = {
-    "architectures": ["LlamaForCausalLMEagle3"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "draft_vocab_size": 32000,
-    "max_position_embeddings": 2048,
-    "rms_norm_eps": 1e-05,
-    "hidden_act": "silu",
-    "torch_dtype": "float16",
-    "tie_word_embeddings": False,
-}
-DRAFT_NAME = "jamesliu1/sglang-EAGLE3-Llama-3.1-Instruct-8B"
 
 
 @dataclass(frozen=True)
@@ -64,9 +46,9 @@ class Score:
 
 
 @functools.cache
-def golden(version: str) -> dict[str, Any]:
-    """The golden file of a version."""
-    data: dict[str, Any] = json.loads(gzip.decompress((GOLDEN / f"sglang-{version}.json.gz").read_bytes()))
+def golden(name: str) -> dict[str, Any]:
+    """The golden file of that name: `sglang-0.5.10`."""
+    data: dict[str, Any] = json.loads(gzip.decompress((GOLDEN / f"{name}.json.gz").read_bytes()))
     return data
 
 
@@ -78,22 +60,6 @@ def engine_source(root: Path) -> EngineSource:
 def words(*texts: str) -> list[Text]:
     """A command line."""
     return [Text(text) for text in texts]
-
-
-@functools.cache
-def _model(name: str) -> Fact:
-    config = DRAFT if name == DRAFT_NAME else json.loads(preset_text(find_preset(name)))
-    config.pop("auto_map", None)
-    return Fact(name=f"model:{name}", value=config, source="preset")
-
-
-@functools.cache
-def _models(version: str) -> tuple[str, ...]:
-    """All models: the facts of two cases on one host are then the same, and what was evaluated is kept."""
-    every = [case["argv"] for case in golden(version)["answers"]]
-    return tuple(
-        sorted({a[at + 1] for a in every for at, word in enumerate(a) if word.endswith("model-path")})
-    )
 
 
 def facts_of_case(told: dict[str, Any], case: dict[str, Any]) -> Facts:
@@ -119,7 +85,7 @@ def facts_of_case(told: dict[str, Any], case: dict[str, Any]) -> Facts:
     return Facts(
         facts=(
             *(Fact(name=name, value=value, source="oracle") for name, value in values.items()),
-            *(_model(name) for name in _models(told["version"])),
+            *(Fact(name=f"model:{n}", value=config, source="oracle") for n, config in told["models"].items()),
             *(library_fact(n, v, "oracle") for n, v in told["packages"].items() if n not in absent),
             *(
                 Fact(name=f"environment:{name}", value=value, source="oracle")
@@ -130,13 +96,13 @@ def facts_of_case(told: dict[str, Any], case: dict[str, Any]) -> Facts:
     )
 
 
-def score(version: str, source: EngineSource, every: int = 1) -> Score:
-    """Compare every deployment, or every n-th."""
-    told, total = golden(version), Score()
+def score(name: str, source: EngineSource) -> Score:
+    """Compare every deployment of a golden file."""
+    told, total = golden(name), Score()
     cases = sorted(
         told["answers"], key=lambda case: json.dumps([case["host"], case.get("env"), case.get("software")])
     )
-    for case in cases[::every]:
+    for case in cases:
         found = resolve(source, facts_of_case(told, case), words(*case["argv"]))
         _compare(total, case, found)
     return total

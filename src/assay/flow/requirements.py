@@ -21,6 +21,8 @@ def with_requirements(facts: Facts, root: Path, engine: str) -> Facts:
 
     Read from `NAME.dist-info/METADATA` beside the engine's package, or a checkout's `pyproject.toml`.
     """
+    if facts.libraries_are_complete:
+        return facts
     found: dict[str, Fact] = {}
     for text, where in _requirements(root, engine):
         try:

@@ -1,15 +1,16 @@
 """The model's config as transformers' config classes give it, from config.json and a table of their defaults.
 
-What a class adds to a config.json stands in `engines/transformers_configs.json`, which was written by asking
+What a class adds to a config.json stands in `engines/transformers_configs.json.gz`, written by asking
 the classes of three releases. An attribute that neither config.json nor the table has does not exist: the
-classes keep what they are given and add only what the table lists. Of a model type that the table does not
-hold, every attribute that config.json lacks is unknown. Values that a class works out from others (`derived`
-in the table, such as `layer_types`) are unknown too, apart from dtype and RoPE, which are carried out here.
+classes keep what they are given and add only what the table lists. Of a class that the table does not hold,
+every attribute that config.json lacks is unknown. Values that a class works out from others (`derived` in the
+table, such as `layer_types`) are unknown too, apart from dtype and RoPE, which are carried out here.
 """
 
 from __future__ import annotations
 
 import functools
+import gzip
 import json
 from importlib import resources
 from typing import Any
@@ -42,8 +43,8 @@ _NEVER = object()
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    data = resources.files("assay.engines").joinpath("transformers_configs.json").read_bytes()
-    table: dict[str, Any] = json.loads(data)
+    data = resources.files("assay.engines").joinpath("transformers_configs.json.gz").read_bytes()
+    table: dict[str, Any] = json.loads(gzip.decompress(data))
     return table
 
 
