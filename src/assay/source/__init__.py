@@ -12,6 +12,9 @@ from assay.source.command_line.parsed_command import (
 )
 from assay.source.command_line.parser import parse
 from assay.source.declarations import Constant, Declarations, EnvironmentVariable, Field, Gap, Option, Site
+from assay.source.declaring.bindings import collect_bindings
+from assay.source.declaring.module import Module, Modules, absolute
+from assay.source.declaring.operations import NotKnown, binary, formatted
 from assay.source.fetching.cache import Omitted, default_cache
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
@@ -25,6 +28,9 @@ __all__ = [
     "Field",
     "Gap",
     "Given",
+    "Module",
+    "Modules",
+    "NotKnown",
     "Omitted",
     "Option",
     "Parsed",
@@ -34,7 +40,11 @@ __all__ = [
     "ReadConfig",
     "Site",
     "Tree",
+    "absolute",
+    "binary",
+    "collect_bindings",
     "default_cache",
+    "formatted",
     "no_progress",
     "open_tree",
     "parse",

@@ -1,0 +1,141 @@
+"""The outermost things that an engine asks at its start, as data: what answers them, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay._value import Value
+
+CALLED_FACTS: Mapping[str, str] = {
+    "torch.cuda.is_available": "cuda.available",
+    "torch.cuda.device_count": "accelerator.count",
+    "torch.cuda.get_device_capability": "accelerator.capability",
+    "torch.cuda.get_device_name": "accelerator.name",
+    "torch.backends.cudnn.version": "cudnn.version",
+    "platform.machine": "host.machine",
+    "platform.system": "host.system",
+    "platform.python_version": "python.version",
+}
+"""Functions whose result is a fact, whatever they are called with."""
+
+FACTS: Mapping[str, str] = {
+    "torch.version.cuda": "cuda.version",
+    "torch.version.hip": "hip.version",
+    "torch.__version__": "torch.version",
+    "transformers.__version__": "transformers.version",
+    "sys.platform": "host.platform",
+}
+"""Attributes that are facts."""
+
+CALLED_CONSTANTS: Mapping[str, Any] = {
+    # Builds of torch for CUDA or ROCm hold none of these devices.
+    "torch.backends.mps.is_available": False,
+    "torch.xpu.is_available": False,
+    "torch.cpu.is_available": True,
+    "torch.cuda.current_device": 0,
+    "torch.cuda.is_initialized": False,
+    "torch.distributed.is_available": True,
+    "torch.distributed.is_initialized": False,
+    "os.getpid": 4242,
+    "os.cpu_count": 64,
+    "tempfile.gettempdir": "/tmp",  # noqa: S108 (only ever the start of a name)
+    "warnings.simplefilter": None,
+    "warnings.filterwarnings": None,
+    "logging.basicConfig": None,
+}
+"""Functions with the same result wherever the engine serves on an accelerator of NVIDIA or AMD."""
+
+ABSENT = frozenset(
+    {"torch.npu", "torch.hpu", "torch.musa", "torch.version.musa", "torch.mlu", "torch.version.npu"}
+)
+"""Attributes that only plug-ins for other accelerators add to torch."""
+
+PRESENT = frozenset(
+    {"torch.cuda", "torch.xpu", "torch.cpu", "torch.version.hip", "torch.version.cuda", "torch.backends.mps"}
+)
+"""Attributes that torch has in every build."""
+
+SYMBOLS = frozenset(
+    f"torch.{name}"
+    for name in [
+        "float16",
+        "float32",
+        "float64",
+        "bfloat16",
+        "half",
+        "float",
+        "double",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+        "long",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "complex64",
+        "dtype",
+        "device",
+        "Tensor",
+    ]
+)
+"""Opaque things that are equal only to themselves."""
+
+SAME_SYMBOLS: Mapping[str, str] = {
+    "torch.half": "torch.float16",
+    "torch.float": "torch.float32",
+    "torch.double": "torch.float64",
+    "torch.long": "torch.int64",
+}
+"""Two names of one thing."""
+
+MODULE_OF_DISTRIBUTION: Mapping[str, tuple[str, ...]] = {
+    "sgl-kernel": ("sgl_kernel", "deep_gemm", "triton_kernels"),
+    "sglang-kernel": ("sgl_kernel", "deep_gemm", "triton_kernels"),
+    "sgl-deep-gemm": ("deep_gemm",),
+    "flashinfer-python": ("flashinfer",),
+    "flash-attn-4": ("flash_attn",),
+    "nvidia-cutlass-dsl": ("cutlass",),
+    "cuda-python": ("cuda",),
+    "decord2": ("decord",),
+    "grpcio": ("grpc",),
+    "pillow": ("PIL",),
+    "pyyaml": ("yaml",),
+    "pyzmq": ("zmq",),
+    "mooncake-transfer-engine": ("mooncake",),
+    "deep-ep": ("deep_ep",),
+    "nvidia-ml-py": ("pynvml",),
+    "py-spy": (),
+}
+"""Names to import, of the distributions whose names differ from them."""
+
+ALWAYS_INSTALLED = frozenset({"torch", "transformers", "triton", "numpy", "packaging", "huggingface_hub"})
+"""What every engine imports before it looks at an option."""
+
+
+class Start(Value):
+    """How an engine turns its command line into its arguments."""
+
+    module: str
+    """Module that holds the function and the class."""
+    function: str
+    """Called with the list of words; gives the arguments."""
+    record: str
+    """Class of the arguments: its fields are the options."""
+    check: str
+    """Its method that the launcher calls once it has the arguments, or empty."""
+
+
+STARTS: Mapping[str, Start] = {
+    "sglang": Start(
+        module="sglang.srt.server_args",
+        function="prepare_server_args",
+        record="ServerArgs",
+        check="check_server_args",
+    ),
+}
+"""By engine."""

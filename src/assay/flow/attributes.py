@@ -1,0 +1,258 @@
+"""Reads and writes attributes of the interpreted program's objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.flow import classes
+from assay.flow.interpreter import Interpreter
+from assay.flow.values import (
+    MISSING,
+    Bound,
+    Choice,
+    Class,
+    External,
+    Function,
+    Instance,
+    Library,
+    Member,
+    ModuleValue,
+    Native,
+    Origin,
+    Partial,
+    Unknown,
+    Wrapped,
+    may_be_missing,
+)
+
+
+def find(i: Interpreter, owner: Any, name: str) -> Any:
+    """The attribute, `MISSING`, or an `Unknown`."""
+    owner = i.force(owner)
+    if isinstance(owner, Instance):
+        return _of_instance(i, owner, name)
+    if isinstance(owner, External):
+        return i.outside.member(i, owner, name)
+    if isinstance(owner, Unknown):
+        return Unknown(owner.reason, ("attribute", owner.key, name))
+    if isinstance(owner, ModuleValue):
+        return i.modules.imported(owner.name, name)
+    if isinstance(owner, Class):
+        return _of_class(i, owner, name)
+    if isinstance(owner, Member):
+        return _of_member(i, owner, name)
+    if isinstance(owner, Library):
+        found = owner.attributes.get(name, MISSING)
+        return found.function if isinstance(found, Wrapped) and found.kind == "static" else found
+    if isinstance(owner, Function | Wrapped | Bound | Partial | Native):
+        return _of_function(owner, name)
+    return i.outside.native_attribute(i, owner, name)
+
+
+def get(i: Interpreter, owner: Any, name: str) -> Any:
+    """`owner.name`."""
+    owner = i.force(owner)
+    if isinstance(owner, Choice):
+        return i.machine.fork(owner.test, lambda: get(i, owner.yes, name), lambda: get(i, owner.no, name))
+    value = i.force(find(i, owner, name))
+    if isinstance(value, Choice) and may_be_missing(value):
+        return i.machine.fork(value.test, lambda: get(i, owner, name), lambda: get(i, owner, name))
+    if value is MISSING:
+        raise i.error(AttributeError, f"{type_name(owner)!r} object has no attribute {name!r}")
+    return value
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's class."""
+    if isinstance(value, Instance | Member):
+        cls = value.cls
+        return (
+            cls.name if isinstance(cls, Class) else cls.__name__ if isinstance(cls, type) else str(cls.dotted)
+        )
+    names = {"VList": "list", "VDict": "dict", "VSet": "set"}
+    return names.get(type(value).__name__, type(value).__name__)
+
+
+def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
+    cls = owner.cls
+    if name in owner.attributes:
+        _read(i, owner, name)
+        return owner.attributes[name]
+    if name == "__class__":
+        return cls
+    if name == "__dict__":
+        return owner.attributes
+    value = classes.class_attribute(cls, name)
+    if value is not MISSING:
+        return _bound(i, value, owner, cls)
+    special = i.outside.instance_attribute(i, owner, name)
+    if special is not MISSING:
+        return special
+    fallback = classes.class_attribute(cls, "__getattr__")
+    if fallback is not MISSING and not name.startswith("__"):
+        return i.call(fallback, [owner, name], {})
+    if isinstance(cls, Class) and cls.is_open:
+        return Unknown(
+            f"attribute {name} of {cls.name}, whose base is not modelled", ("attribute", id(owner), name)
+        )
+    return MISSING
+
+
+def _read(i: Interpreter, owner: Instance, name: str) -> None:
+    if isinstance(owner.cls, Class) and owner.cls.is_record:
+        i.machine.reads.add(f"option {name}")
+    elif name in owner.origins:
+        i.machine.reads |= owner.origins[name]
+
+
+def _bound(i: Interpreter, value: Any, owner: Any, cls: Any) -> Any:
+    """What a class attribute gives when read from an instance."""
+    value = i.force(value)
+    if isinstance(value, Function):
+        return Bound(value, owner)
+    if isinstance(value, Native):
+        return Bound(value, owner)
+    if isinstance(value, Wrapped):
+        if value.kind == "property":
+            return i.call(value.function, [owner], {})
+        if value.kind == "static":
+            return value.function
+        return Bound(value.function, cls) if value.kind == "class" else Bound(value, owner)
+    if isinstance(value, Instance) and isinstance(value.cls, Class):
+        getter = classes.class_attribute(value.cls, "__get__")
+        if getter is not MISSING:
+            return i.call(getter, [value, owner, cls], {})
+    return value
+
+
+def _of_class(i: Interpreter, owner: Class, name: str) -> Any:
+    value = classes.class_attribute(owner, name)
+    if value is not MISSING:
+        for base in owner.line:
+            if isinstance(base, Class) and name in base.attributes:
+                i.machine.reads |= base.origins.get(name, frozenset())
+                break
+        value = i.force(value)
+        if isinstance(value, Wrapped):
+            if value.kind == "static":
+                return value.function
+            return Bound(value.function, owner) if value.kind == "class" else value
+        return value
+    if name in ("__name__", "__qualname__"):
+        return owner.name
+    if owner.is_enum and name == "__members__":
+        return i.outside.made_dict({each.name: each for each in classes.members(owner)})
+    if owner.is_open:
+        return Unknown(
+            f"attribute {name} of {owner.name}, whose base is not modelled", ("attribute", id(owner), name)
+        )
+    return MISSING
+
+
+def _of_member(i: Interpreter, owner: Member, name: str) -> Any:
+    if name in ("name", "_name_"):
+        return owner.name
+    if name in ("value", "_value_"):
+        return owner.value
+    value = classes.class_attribute(owner.cls, name)
+    if value is not MISSING:
+        return _bound(i, value, owner, owner.cls)
+    if owner.is_plain:
+        return i.outside.native_attribute(i, owner.value, name)
+    return MISSING
+
+
+def _of_function(owner: Any, name: str) -> Any:
+    if name in ("__name__", "__qualname__"):
+        while not isinstance(owner, Function | Native):
+            owner = owner.function
+        return owner.name
+    if name == "__doc__":
+        return None
+    if name in ("cache_clear", "cache_info") and isinstance(owner, Wrapped):
+        return Native(name, lambda i: _clear(i, owner))
+    if name == "__wrapped__" and isinstance(owner, Wrapped):
+        return owner.function
+    if name in ("func", "args", "keywords") and isinstance(owner, Partial):
+        return {"func": owner.function, "args": tuple(owner.arguments), "keywords": owner.keywords}[name]
+    if name in ("setter", "getter", "deleter") and isinstance(owner, Wrapped):
+        return Native(name, lambda _i, _function: owner)
+    return Unknown(f"attribute {name} of a function", ("attribute", id(owner), name))
+
+
+def _clear(i: Interpreter, owner: Wrapped) -> None:
+    for key in list(owner.store):
+        i.machine.put(owner.store, key, MISSING)
+
+
+def put(i: Interpreter, owner: Any, name: str, value: Any, reads: set[str]) -> None:
+    """`owner.name = value`."""
+    owner = i.force(owner)
+    if isinstance(owner, Choice):
+        i.machine.fork(
+            owner.test,
+            lambda: put(i, owner.yes, name, value, reads),
+            lambda: put(i, owner.no, name, value, reads),
+        )
+    elif isinstance(owner, Instance):
+        _put_instance(i, owner, name, value, reads)
+    elif isinstance(owner, Class):
+        i.machine.put(owner.attributes, name, value)
+    elif isinstance(owner, ModuleValue):
+        state = i.modules.state(owner.name)
+        if state is not None:
+            i.modules.lookup(state, name)
+            i.machine.put(state.frame.names, name, value)
+    elif isinstance(owner, External):
+        i.outside.set_member(i, owner, name, value)
+
+
+def _put_instance(i: Interpreter, owner: Instance, name: str, value: Any, reads: set[str]) -> None:
+    cls = owner.cls
+    setter = classes.class_attribute(cls, "__setattr__")
+    if setter is not MISSING and isinstance(setter, Function) and not _sets_itself(i, setter, owner):
+        i.call(setter, [owner, name, value], {})
+        return
+    if isinstance(cls, Class) and cls.is_record and cls.fields is not None:
+        i.outside.record_write(i, owner, name, value, reads)
+    name = i.outside.renamed(owner, name)
+    i.machine.put(owner.attributes, name, value)
+    if reads or name in owner.origins:
+        i.machine.put(owner.origins, name, Origin(reads))
+
+
+def _sets_itself(i: Interpreter, setter: Function, owner: Instance) -> bool:
+    frame = i.machine.frame
+    while frame is not None:
+        if frame.function is setter and frame.receiver is owner:
+            return True
+        frame = frame.parent
+    return False
+
+
+def above(i: Interpreter, owner: Class, receiver: Any, name: str) -> Any:
+    """`super().name` in a method of `owner`."""
+    line = (
+        receiver.cls.line
+        if isinstance(receiver, Instance)
+        else receiver.line
+        if isinstance(receiver, Class)
+        else []
+    )
+    rest = line[line.index(owner) + 1 :] if owner in line else []
+    for base in rest:
+        found = MISSING
+        if isinstance(base, Class | Library):
+            found = base.attributes.get(name, MISSING)
+        elif isinstance(base, type) and issubclass(base, BaseException):
+            found = classes.class_attribute(base, name)
+        if found is not MISSING:
+            if isinstance(receiver, Class):
+                inner = found.function if isinstance(found, Wrapped) else found
+                return Bound(inner, receiver)
+            return _bound(i, found, receiver, receiver.cls)
+    if name in ("__init__", "__init_subclass__", "__post_init__"):
+        return Native(name, lambda _i, *_arguments, **_keywords: None)
+    if name == "__setattr__":
+        return Native(name, lambda i, key, value: put(i, receiver, key, value, set()))
+    return Unknown(f"super().{name}")

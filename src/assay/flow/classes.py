@@ -1,0 +1,258 @@
+"""Classes of the interpreted program: how they are built, instantiated, and matched with exceptions."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from assay.flow.interpreter import Interpreter
+from assay.flow.values import (
+    MISSING,
+    Bound,
+    Class,
+    External,
+    Frame,
+    Function,
+    Instance,
+    Library,
+    Member,
+    Native,
+    Symbol,
+    Unknown,
+    Wrapped,
+    adopt,
+)
+
+_WITHOUT_ATTRIBUTES = frozenset(
+    {"typing.Generic", "typing.Protocol", "abc.ABC", "typing_extensions.Protocol", "typing.NamedTuple"}
+)
+_ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
+_PLAIN_ENUMS = {"enum.IntEnum": int, "enum.StrEnum": str, "enum.IntFlag": int}
+
+
+class FieldSpec:
+    """`dataclasses.field(…)`."""
+
+    __slots__ = ("default", "factory")
+
+    def __init__(self, default: Any, factory: Any) -> None:
+        self.default, self.factory = default, factory
+
+
+AUTO = Symbol("enum.auto()")
+
+
+def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
+    """The class that a definition makes."""
+    made = Class(node.name, frame.module)
+    made.is_record = f"{frame.module.file}:{node.name}" == i.record_class
+    for base in node.bases:
+        _add_base(made, i.force(i.evaluate(base, frame)))
+    body = Frame(frame.module, frame if frame is not frame.module.frame else None)
+    for statement in node.body:
+        i.execute(statement, body)
+    made.attributes = body.names
+    made.origins = body.origins
+    for value in body.names.values():
+        _own(value, made)
+    if made.is_enum:
+        _make_members(made)
+    _set_names(i, made)
+    return made
+
+
+def _add_base(made: Class, base: Any) -> None:
+    if isinstance(base, Class):
+        made.line = [*made.line, *(each for each in base.line if each not in made.line)]
+        made.is_open |= base.is_open
+        made.is_enum |= base.is_enum
+        if base.fields is not None and made.fields is None:
+            made.fields = None
+    elif isinstance(base, External):
+        made.is_enum |= base.dotted in _ENUMS
+        if base.dotted in _PLAIN_ENUMS:
+            made.line.append(_PLAIN_ENUMS[base.dotted])
+        made.is_open |= base.dotted not in _WITHOUT_ATTRIBUTES and base.dotted not in _ENUMS
+    elif isinstance(base, Library | type):
+        made.line.append(base)
+    else:
+        made.is_open = made.is_open or not isinstance(base, Symbol)
+
+
+def _own(value: Any, owner: Class) -> None:
+    while isinstance(value, Wrapped | Bound):
+        value = value.function
+    if isinstance(value, Function) and value.owner is None:
+        value.owner = owner
+
+
+def _make_members(made: Class) -> None:
+    count = 0
+    for name, value in list(made.attributes.items()):
+        if name.startswith("_") or isinstance(value, Function | Wrapped | Class):
+            continue
+        count = count + 1 if not isinstance(value, int) else value
+        given = count if value is AUTO else value
+        made.attributes[name] = Member(made, name, given)
+
+
+def _set_names(i: Interpreter, made: Class) -> None:
+    for name, value in list(made.attributes.items()):
+        if isinstance(value, Instance) and isinstance(value.cls, Class):
+            method = class_attribute(value.cls, "__set_name__")
+            if method is not MISSING:
+                i.call(method, [value, made, name], {})
+
+
+def members(cls: Class) -> list[Member]:
+    """The members of an enumeration."""
+    return [each for each in cls.attributes.values() if isinstance(each, Member)]
+
+
+def class_attribute(cls: Any, name: str) -> Any:
+    """What the class or its bases bind that name to, as it stands there; else `MISSING`."""
+    for base in cls.line if isinstance(cls, Class) else [cls]:
+        if isinstance(base, Class | Library) and name in base.attributes:
+            return base.attributes[name]
+        if isinstance(base, type) and base is not object and name in _EXCEPTION_METHODS:
+            return _EXCEPTION_METHODS[name]
+    return MISSING
+
+
+def make_dataclass(i: Interpreter, cls: Class) -> Class:
+    """`@dataclass`: the fields of the class and its bases, in order."""
+    fields: dict[str, Any] = {}
+    for base in reversed(cls.line):
+        if isinstance(base, Class) and base is not cls and base.fields is not None:
+            fields.update(base.fields)
+    for statement in _definition(i, cls).body if _definition(i, cls) is not None else []:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if "ClassVar" in ast.unparse(statement.annotation):
+                continue
+            name = statement.target.id
+            fields[name] = cls.attributes.get(name, MISSING)
+            if isinstance(fields[name], FieldSpec):
+                cls.attributes.pop(name, None)
+                if fields[name].default is not MISSING:
+                    cls.attributes[name] = fields[name].default
+    cls.fields = list(fields.items())
+    return cls
+
+
+def _definition(_i: Interpreter, cls: Class) -> Any:
+    for node in ast.walk(cls.module.module.tree) if cls.name not in cls.module.pending else ():
+        if isinstance(node, ast.ClassDef) and node.name == cls.name:
+            return node
+    return None
+
+
+def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """Call a class."""
+    if cls.is_enum:
+        return _member(i, cls, arguments)
+    made = Instance(cls)
+    begin = class_attribute(cls, "__init__")
+    if cls.fields is not None and "__init__" not in cls.attributes:
+        _fill(i, made, cls, arguments, keywords)
+    elif begin is not MISSING:
+        i.call(begin, [made, *arguments], keywords)
+    elif any(isinstance(base, type) and issubclass(base, BaseException) for base in cls.line):
+        made.attributes["args"] = tuple(arguments)
+    return made
+
+
+def _member(i: Interpreter, cls: Class, arguments: list[Any]) -> Any:
+    value = i.force(arguments[0]) if arguments else None
+    if isinstance(value, Member) and value.cls is cls:
+        return value
+    if isinstance(value, Unknown):
+        return Unknown(value.reason, ("member", id(cls), value.key))
+    for each in members(cls):
+        if each.value == value:
+            return each
+    missing = class_attribute(cls, "_missing_")
+    if missing is not MISSING:
+        found = i.call(missing.function if isinstance(missing, Wrapped) else missing, [cls, value], {})
+        if isinstance(found, Member | Unknown):
+            return found
+    raise i.error(ValueError, f"{value!r} is not a valid {cls.name}")
+
+
+def _fill(i: Interpreter, made: Instance, cls: Class, arguments: list[Any], keywords: dict[str, Any]) -> None:
+    fields = cls.fields or []
+    given = dict(zip((name for name, _ in fields), arguments, strict=False)) | keywords
+    for name, default in fields:
+        if name in given:
+            value = given.pop(name)
+        elif isinstance(default, FieldSpec):
+            value = i.call(default.factory, [], {}) if default.factory is not MISSING else default.default
+        else:
+            value = default
+        if value is MISSING:
+            raise i.error(TypeError, f"__init__() missing required argument: {name!r}")
+        i.machine.put(made.attributes, name, adopt(value))
+    if given:
+        raise i.error(TypeError, f"__init__() got an unexpected keyword argument {next(iter(given))!r}")
+    after = class_attribute(cls, "__post_init__")
+    if after is not MISSING:
+        i.outside.begins(i, made)
+        i.call(after, [made], {})
+
+
+def matches(i: Interpreter, error: Any, handled: Any) -> bool:
+    """Whether an exception is caught by a handler for that class or tuple of classes."""
+    if isinstance(handled, tuple):
+        return any(matches(i, error, i.force(each)) for each in handled)
+    if isinstance(handled, Class):
+        return isinstance(error.cls, Class) and handled in error.cls.line
+    if not isinstance(handled, type):
+        known = i.outside.exception_class(handled)
+        if known is None:
+            return not isinstance(handled, External)
+        handled = known
+    line = error.cls.line if isinstance(error.cls, Class) else [error.cls]
+    return any(isinstance(base, type) and issubclass(base, handled) for base in line)
+
+
+def is_instance(i: Interpreter, value: Any, cls: Any) -> Any:
+    """`isinstance(value, cls)`: a bool or an `Unknown`."""
+    cls = i.force(cls)
+    if isinstance(cls, tuple):
+        found = [is_instance(i, value, each) for each in cls]
+        unknown = [each for each in found if isinstance(each, Unknown)]
+        return True if True in found else unknown[0] if unknown else False
+    if isinstance(cls, Unknown):
+        is_plain = isinstance(value, bool | int | float | str | list | dict | tuple | type(None))
+        return (
+            False
+            if is_plain and isinstance(cls, External)
+            else Unknown(cls.reason, ("isinstance", id(value), cls.key))
+        )
+    if isinstance(value, Instance | Member):
+        line = value.cls.line if isinstance(value.cls, Class) else [value.cls]
+        if cls in line or any(
+            isinstance(b, type) and isinstance(cls, type) and issubclass(b, cls) for b in line
+        ):
+            return True
+        is_open = isinstance(value.cls, Class) and value.cls.is_open and not isinstance(cls, type)
+        return Unknown(f"bases of {value.cls.name}") if is_open else cls is object
+    if isinstance(cls, type):
+        return isinstance(value, cls)
+    return False
+
+
+def _exception_text(_i: Interpreter, error: Instance) -> Any:
+    arguments = error.attributes.get("args", ())
+    if len(arguments) == 1:
+        return _i.outside.text(_i, arguments[0])
+    return "" if not arguments else str(arguments)
+
+
+def _exception_init(i: Interpreter, error: Instance, *arguments: Any) -> None:
+    i.machine.put(error.attributes, "args", arguments)
+
+
+_EXCEPTION_METHODS = {
+    "__str__": Native("Exception.__str__", _exception_text),
+    "__init__": Native("Exception.__init__", _exception_init),
+}

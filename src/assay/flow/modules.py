@@ -1,0 +1,190 @@
+"""Evaluates the top level of modules, each statement when a name that it binds is first needed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from assay.flow.machine import Machine
+from assay.flow.values import MISSING, Deferred, External, Frame, ModuleValue, Signal
+from assay.source import Module, Modules, absolute, collect_bindings
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
+class ModuleState:
+    """One module of the tree, as far as it has been evaluated."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.name = module.name
+        self.file = module.file
+        self.frame = Frame(self)
+        self.pending: dict[str, list[ast.stmt]] = {}
+        """For each name, the top-level statements that bind or change it and have not been carried out."""
+        self.done: set[ast.stmt] = set()
+        self.begun = False
+        for statement in module.tree.body:
+            if _changes_a_class(statement, module):
+                continue
+            for name in dict.fromkeys(name for name, _ in collect_bindings([statement])):
+                self.pending.setdefault(name, []).append(statement)
+
+
+class ModuleStates:
+    """The modules that the interpreted program has touched."""
+
+    def __init__(
+        self, machine: Machine, modules: Modules, execute: Callable[..., Any], call: Callable[..., Any]
+    ) -> None:
+        self.machine = machine
+        self.modules = modules
+        self._execute = execute
+        self._call = call
+        self._states: dict[str, ModuleState | None] = {}
+        self._has: dict[str, bool] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the tree holds that module or package."""
+        if name not in self._has:
+            self._has[name] = self.modules.has(name)
+        return self._has[name]
+
+    def state(self, name: str) -> ModuleState | None:
+        """The module of that name, or None if the tree has none or it cannot be parsed."""
+        if name not in self._states:
+            module = self.modules.module(name)
+            self._states[name] = ModuleState(module) if module is not None else None
+        return self._states[name]
+
+    def lookup(self, state: ModuleState, name: str) -> Any:
+        """What a module-level name stands for, `MISSING` if the module does not bind it."""
+        if not state.begun:
+            state.begun = True
+            self.machine.suspended(lambda: self._begin(state))
+        if name in state.pending:
+            self.machine.suspended(lambda: self._bring_about(state, name))
+        value = state.frame.names.get(name, MISSING)
+        if value is MISSING:
+            return self._dunder(state, name) if name.startswith("__") else self._starred(state, name)
+        return value
+
+    def imported(self, source: str, name: str) -> Any:
+        """What `from source import name` binds; `MISSING` if the module of the tree has no such name."""
+        if not self.has(source):
+            return External(f"{source}.{name}")
+        state = self.state(source)
+        value = self.lookup(state, name) if state is not None else MISSING
+        if value is MISSING and self.has(f"{source}.{name}"):
+            return ModuleValue(f"{source}.{name}")
+        if value is MISSING and state is None:
+            return External(f"{source}.{name}")
+        if value is MISSING and state is not None and not name.startswith("__"):
+            fallback = state.frame.names.get("__getattr__") or self.lookup(state, "__getattr__")
+            return MISSING if fallback is MISSING else self._call(fallback, [name], {})
+        return value
+
+    def force(self, deferred: Deferred) -> Any:
+        """What a name stands for that was imported before anyone needed it."""
+        value = self.imported(deferred.module, deferred.name)
+        if value is MISSING:
+            return self.machine.unknown(
+                f"{deferred.module} has no name {deferred.name}", ("name", deferred.module, deferred.name)
+            )
+        return value
+
+    def _bring_about(self, state: ModuleState, name: str) -> None:
+        for statement in state.pending.pop(name, ()):
+            self._carry_out(state, statement)
+
+    def _carry_out(self, state: ModuleState, statement: ast.stmt) -> None:
+        if statement in state.done:
+            return
+        state.done.add(statement)
+        signal = self._execute(statement, state.frame)
+        assert not isinstance(signal, Signal)
+
+    def _begin(self, state: ModuleState) -> None:
+        """Carry out what a module does when imported beside defining names."""
+        body = state.module.tree.body
+        for at, statement in enumerate(body):
+            if _acts(statement) or self._registers(state, statement):
+                if _changes_a_class(statement, state.module):
+                    self._define(state, body[:at])
+                self._carry_out(state, statement)
+
+    def _registers(self, state: ModuleState, statement: ast.stmt) -> bool:
+        """Whether a definition stands under a decorator of the tree, which may put it into a table."""
+        for decorator in getattr(statement, "decorator_list", ()):
+            root = decorator.func if isinstance(decorator, ast.Call) else decorator
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            bindings = state.module.bindings.get(root.id, ()) if isinstance(root, ast.Name) else ()
+            if any(self._is_own(state, binding.node) for binding in bindings):
+                return True
+        return False
+
+    def _is_own(self, state: ModuleState, node: ast.stmt) -> bool:
+        if isinstance(node, ast.ImportFrom):
+            source = absolute(state.module, node)
+            return source is not None and self.has(source)
+        return isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign)
+
+    def _define(self, state: ModuleState, statements: list[ast.stmt]) -> None:
+        """Carry out definitions that a later statement may change the meaning of."""
+        for statement in statements:
+            if isinstance(statement, ast.ClassDef | ast.Assign | ast.AnnAssign):
+                self._carry_out(state, statement)
+
+    def _starred(self, state: ModuleState, name: str) -> Any:
+        if name.startswith("_"):
+            return MISSING
+        for source in reversed(state.module.stars):
+            starred = self.state(source) if self.has(source) else None
+            value = self.lookup(starred, name) if starred is not None else MISSING
+            if value is not MISSING:
+                return value
+        outside = [source for source in _star_sources(state.module) if not self.has(source)]
+        return External(f"{outside[0]}.{name}") if outside else MISSING
+
+    @staticmethod
+    def _dunder(state: ModuleState, name: str) -> Any:
+        known = {"__name__": state.name, "__file__": f"/{state.file}", "__doc__": None}
+        return known.get(name, MISSING)
+
+
+def _star_sources(module: Module) -> Iterator[str]:
+    for node in module.tree.body:
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            source = absolute(module, node)
+            if source:
+                yield source
+
+
+def _acts(statement: ast.stmt) -> bool:
+    """Whether a top-level statement does something beside binding names."""
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Call)
+    if isinstance(statement, ast.For | ast.While):
+        return True
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(target, ast.Attribute | ast.Subscript) for target in statement.targets)
+    if isinstance(statement, ast.If) and _is_main(statement.test):
+        return False
+    if isinstance(statement, ast.If | ast.Try | ast.With):
+        blocks = [statement.body, getattr(statement, "orelse", []), getattr(statement, "finalbody", [])]
+        return any(_acts(inner) for block in blocks for inner in block)
+    return False
+
+
+def _changes_a_class(statement: ast.stmt, module: Module) -> bool:
+    """Whether a statement is `Class.name = …` for a class of the module."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [t.value.id for t in targets if isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name)]
+    bindings = module.bindings
+    return any(isinstance(each.node, ast.ClassDef) for name in names for each in bindings.get(name, ()))
+
+
+def _is_main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"

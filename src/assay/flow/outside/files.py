@@ -1,0 +1,122 @@
+"""What can be told of files and of the programs that an engine starts."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import PurePosixPath
+from typing import Any
+
+from assay.flow import operations
+from assay.flow.interpreter import Interpreter
+from assay.flow.outside.modelled import constant, pure
+from assay.flow.values import (
+    MISSING,
+    Instance,
+    Library,
+    Native,
+    Symbol,
+    Unknown,
+)
+
+
+def path_method(path: PurePosixPath, name: str) -> Any:
+    """A method of a path that looks at the file system."""
+    if name in ("exists", "is_file", "is_dir"):
+        return Native(name, lambda inner: _exists(inner, str(path), name))
+    if name in ("open", "read_text", "read_bytes"):
+        return Native(name, lambda i, *_a, **_k: i.outside.opened(i, str(path)))
+    if name in ("resolve", "expanduser", "absolute"):
+        return Native(name, lambda _i: Unknown(f"where {path} is", ("absolute", str(path))))
+    return (
+        Unknown(f"{name} of a path", ("path", str(path), name)) if hasattr(PurePosixPath, name) else MISSING
+    )
+
+
+def _exists(i: Interpreter, path: Any, how: str) -> Any:
+    path = str(i.force(path)) if isinstance(i.force(path), str | PurePosixPath) else i.force(path)
+    if not isinstance(path, str):
+        return i.lift(lambda each: _exists(i, each, how), path, label=how)
+    if path == "":
+        return False
+    folder, _, name = path.rstrip("/").rpartition("/")
+    i.machine.reads.add(f"file {path}")
+    if i.outside.facts.find(f"model:{path}") is not None:
+        return how != "is_file" and _is_folder(i)
+    if i.outside.facts.find(f"model:{folder}") is not None and name:
+        return _lies_there(i, name, path, how)
+    return Unknown(f"whether {path} exists", ("exists", path), "bool")
+
+
+def _is_folder(i: Interpreter) -> Any:
+    """A model whose name is on the hub and not a path is no folder, unless the facts say so."""
+    return (
+        True
+        if i.outside.facts.files_are_complete
+        else Unknown("whether the model is a local folder", ("local",), "bool")
+    )
+
+
+def _lies_there(i: Interpreter, name: str, path: str, how: str) -> Any:
+    facts = i.outside.facts
+    if name in facts.model_files:
+        return how != "is_dir"
+    return False if facts.files_are_complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
+
+
+def _path(i: Interpreter, *parts: Any) -> Any:
+    return i.lift(PurePosixPath, *parts, label="Path")
+
+
+_RESULT = Library("subprocess.CompletedProcess", {})
+_QUERIES = {
+    "memory.total": "accelerator.memory_mib",
+    "compute_cap": "accelerator.capability",
+    "driver_version": "driver.version",
+    "name": "accelerator.name",
+}
+
+
+def _run(i: Interpreter, command: Any = None, *_rest: Any, **_keywords: Any) -> Any:
+    words = operations.elements(i, command) if not isinstance(i.force(command), str) else [i.force(command)]
+    texts = [str(i.force(word)) for word in words] if not isinstance(words, Unknown) else []
+    asked = next((word.partition("=")[2] for word in texts if word.startswith("--query-gpu=")), "")
+    if not texts or texts[0] != "nvidia-smi" or asked not in _QUERIES:
+        shown = " ".join(texts)[:80]
+        i.outside.may_fail(i, Unknown(f"the command {shown}", ("run", shown)))
+        return Unknown(f"what the command {shown!r} prints", ("run", shown))
+    value, count = i.outside.fact(i, _QUERIES[asked]), i.outside.fact(i, "accelerator.count")
+    made = Instance(_RESULT)
+    made.attributes |= {
+        "returncode": 0,
+        "stderr": "",
+        "stdout": i.lift(_lines, value, count, label="nvidia-smi"),
+    }
+    return made
+
+
+def _lines(value: Any, count: int) -> str:
+    text = ".".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
+    return f"{text}\n" * max(1, min(count, 1024))
+
+
+NAMES: dict[str, Any] = {
+    "os.sep": "/",
+    "os.linesep": "\n",
+    "os.pathsep": ":",
+    "os.makedirs": constant(None),
+    "os.PathLike": Symbol("os.PathLike"),
+    "os.path.exists": Native("exists", lambda i, p: _exists(i, p, "exists")),
+    "os.path.isfile": Native("isfile", lambda i, p: _exists(i, p, "is_file")),
+    "os.path.isdir": Native("isdir", lambda i, p: _exists(i, p, "is_dir")),
+    "pathlib.Path": Native("Path", _path),
+    "pathlib.PurePath": Native("Path", _path),
+    "subprocess.run": Native("run", _run),
+    "subprocess.CalledProcessError": OSError,
+    "subprocess.PIPE": -1,
+    "subprocess.DEVNULL": -3,
+    "subprocess.TimeoutExpired": TimeoutError,
+}
+NAMES |= {
+    f"os.path.{name}": pure(f"os.path.{name}", getattr(posixpath, name))
+    for name in ["join", "basename", "dirname", "splitext", "isabs", "normpath"]
+}

@@ -1,0 +1,184 @@
+"""Resolves a command line: interprets the engine's start-up code and reports what became of each option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.engines import engine_named, probes
+from assay.facts import Facts
+from assay.flow import attributes, calls, expressions, statements
+from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
+from assay.flow.outside import Outside
+from assay.flow.outside.standard_library import NAMESPACE
+from assay.flow.report import Reporter
+from assay.flow.requirements import with_requirements
+from assay.flow.resolution import Phase, Rejection, Resolution
+from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Touched, Unknown, VList, adopt_all
+from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, parse
+
+FUEL = 400_000
+_GIVEN_UP = (OutOfFuel, Touched, RecursionError, MemoryError, *NATIVE_FAULTS)
+"""A source that is odd enough may trip the interpreter itself: that is an unknown answer, not an error."""
+
+
+class EngineSource:
+    """One engine's tree, parsed as far as it was needed, and interpreted as far as facts allowed."""
+
+    def __init__(self, root: Path, declarations: Declarations, engine: str = "sglang") -> None:
+        self.root = root
+        self.modules = Modules(root)
+        self.declarations = declarations
+        self.engine = engine_named(engine).name
+        self._facts = b""
+        self._interpreter: Interpreter | None = None
+
+    def interpreter(self, facts: Facts) -> Interpreter:
+        """An interpreter under these facts, with the modules that it evaluated before."""
+        key = msgspec.json.encode(facts)
+        if self._interpreter is None or key != self._facts:
+            known = with_requirements(facts, self.root, self.engine)
+            self._facts, self._interpreter = key, make_interpreter(self.modules, known)
+            start = probes.STARTS[self.engine]
+            self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
+        return self._interpreter
+
+    def forget(self) -> None:
+        """Drop what was evaluated, but not what was parsed."""
+        self._interpreter = None
+
+
+def make_interpreter(modules: Modules, facts: Facts) -> Interpreter:
+    """An interpreter of that tree under these facts."""
+    made = Interpreter(modules, FUEL, Outside(facts))
+    made.evaluate = lambda node, frame: expressions.evaluate(made, node, frame)
+    made.execute = lambda node, frame: statements.execute(made, node, frame)
+    made.run_block = lambda body, frame: statements.run_block(made, body, frame)
+    made.run_assign = lambda target, value, frame: statements.assign(made, target, value, frame, set())
+    made.call = lambda function, arguments, keywords: calls.call(made, function, arguments, keywords)
+    made.attribute = lambda owner, name: attributes.find(made, owner, name)
+    return made
+
+
+def resolve(
+    source: EngineSource,
+    facts: Facts,
+    arguments: Sequence[ArgumentWord],
+    *,
+    read_config: ReadConfig | None = None,
+) -> Resolution:
+    """What the engine makes of its arguments at its start, as far as the facts tell.
+
+    Args:
+        source: the engine's tree.
+        facts: what is true of model, machine, software and environment. Libraries that they do not mention
+            are taken as the engine's own metadata requires them, where the tree has it.
+        arguments: the words that the engine's own parser sees.
+        read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
+    """
+    parsed = parse(source.declarations, list(arguments), read_config)
+    refused = [problem for problem in parsed.problems if problem.kind != "config-not-read"]
+    if refused:
+        rejection = Rejection(phase="parser", error="SystemExit", message=refused[0].message)
+        return Resolution(status="rejected", rejection=rejection)
+    run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments])
+    return run.resolution()
+
+
+class _Run:
+    """One interpretation of the start."""
+
+    def __init__(self, source: EngineSource, i: Interpreter, parsed: Parsed, words: list[str]) -> None:
+        self.i = i
+        self.start = probes.STARTS[source.engine]
+        self.parsed = parsed
+        self.words = words
+        self.phase: Phase = "resolution"
+        self.rejected: tuple[Phase, Raised] | None = None
+        self.spent = False
+        self.record: Instance | None = None
+
+    def resolution(self) -> Resolution:
+        """Run, report, and undo what the run changed."""
+        i = self.i
+        i.begin(FUEL)
+        try:
+            self._guarded(self._start)
+            if self.record is None:
+                self.record = i.outside.record
+            resolved = self.record
+            reporter = Reporter(i, self.parsed)
+            before = len(i.machine.possible)
+            fields = reporter.fields(resolved) if resolved is not None else ()
+            if self.rejected is None and not self.spent and self.start.check and resolved is not None:
+                self.phase = "check"
+                self._guarded(self._check)
+            return self._report(reporter, fields, before)
+        finally:
+            i.end()
+
+    def _guarded(self, run: Any) -> None:
+        try:
+            run()
+        except Raised as raised:
+            self.rejected = (self.phase, raised)
+        except _GIVEN_UP as error:
+            self.spent = True
+            self.i.machine.gap(f"the interpretation was given up: {type(error).__name__} {str(error)[:80]}")
+
+    def _start(self) -> None:
+        i = self.i
+        i.outside.namespace = self._namespace()
+        state = i.modules.state(self.start.module)
+        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
+        if function is MISSING:
+            i.machine.gap(f"{self.start.module}.{self.start.function} is not there")
+            self.spent = True
+            return
+        made = i.force(i.call(function, [VList(self.words)], {}))
+        if isinstance(made, Instance):
+            self.record = made
+
+    def _check(self) -> None:
+        method = attributes.find(self.i, self.record, self.start.check)
+        if method is not MISSING:
+            self.i.call(method, [], {})
+
+    def _namespace(self) -> Instance:
+        made = Instance(NAMESPACE)
+        for name, constant in self.parsed.namespace.items():
+            made.attributes[name] = adopt_all(constant.value) if constant.known else self._default(name)
+        return made
+
+    def _default(self, name: str) -> Any:
+        """The default of an option that the room `source` could not tell: the record's own."""
+        state = self.i.modules.state(self.start.module)
+        record = self.i.modules.lookup(state, self.start.record) if state is not None else MISSING
+        found = attributes.find(self.i, record, name) if record is not MISSING else MISSING
+        return (
+            Unknown(f"the default of {name}", ("default", name)) if found is MISSING else self.i.force(found)
+        )
+
+    def _report(self, reporter: Reporter, fields: Any, before: int) -> Resolution:
+        machine = self.i.machine
+        possible = [
+            reporter.rejection("resolution" if at < before else "check", raised, conditions)
+            for at, (raised, conditions) in enumerate(machine.possible)
+        ]
+        rejection = reporter.rejection(*self.rejected, []) if self.rejected else None
+        unsure = self.spent or bool(possible) or (self.record is None and rejection is None)
+        certain = rejection is not None and not (self.spent)
+        return Resolution(
+            status="rejected" if certain else "unknown" if unsure else "resolved",
+            rejection=rejection,
+            possible_rejections=tuple(dict.fromkeys(possible)) if possible else (),
+            fields=fields,
+            writes=reporter.writes(),
+            environment=reporter.environment(),
+            log=reporter.log(),
+            gaps=reporter.gaps(),
+            steps=FUEL - machine.fuel,
+        )
