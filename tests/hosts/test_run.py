@@ -117,11 +117,15 @@ def test_an_interrupt_ends_the_command(host: Host) -> None:
         wait_until(lambda: running(nap(58)))
         os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        host.run(nap(58).split())
-    thread.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a background job
+    try:
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            host.run(nap(58).split())
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     wait_until(lambda: not running(nap(58)))
     assert host.run(["true"]).ok
 
