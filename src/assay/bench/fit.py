@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from assay._secret import Secret
 from assay.bench.level import Level
 from assay.bench.prompts import RandomPrompts
-from assay.bench.requests import Secret, Target
+from assay.bench.requests import Target
 from assay.bench.run import Limits, Workload, measure
 from assay.errors import TooManyFailures
 

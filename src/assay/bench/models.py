@@ -7,7 +7,8 @@ import ssl
 
 import msgspec
 
-from assay.bench.requests import Secret, Target
+from assay._secret import Secret
+from assay.bench.requests import Target
 from assay.errors import NotReady
 
 _MOST_BYTES = 1 << 20

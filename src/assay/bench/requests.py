@@ -7,30 +7,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from assay._secret import Secret
 from assay._value import Value
 from assay.errors import InputError, WorkloadError
 
 Endpoint = Literal["/v1/completions", "/v1/chat/completions"]
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
-
-
-class Secret:
-    """A text that never prints itself.
-
-    >>> Secret("sk-1")
-    Secret(***)
-    """
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        """Stars."""
-        return "Secret(***)"
-
-    def reveal(self) -> str:
-        """The text itself, for the wire only."""
-        return self._value
 
 
 class Target(Value):

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from assay._secret import Secret
 from assay._value import Value
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
@@ -17,7 +18,7 @@ from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
 from assay.bench.parse import parsed
 from assay.bench.prompts import OwnPrompts, RandomPrompts, own_prompts, random_prompts
 from assay.bench.records import RequestRecord
-from assay.bench.requests import Prompt, Secret, Sending, Target, request_bytes
+from assay.bench.requests import Prompt, Sending, Target, request_bytes
 from assay.errors import NotReady, TooManyFailures, WorkloadError
 
 _STEP_NS = 200_000

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from assay._secret import Secret
 from assay.bench.level import Level
 from assay.bench.records import RecordFile, RequestRecord, write_records
-from assay.bench.requests import Secret
 from assay.bench.run import Limits, OnProgress, Rung, measure
 from assay.bench.summary import RunInfo, summary_json, write_summary
 from assay.errors import InputError

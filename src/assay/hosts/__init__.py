@@ -1,9 +1,9 @@
 """The only door to a machine: run, read, write; this one, or one behind the user's own ssh."""
 
+from assay._secret import Secret
 from assay.hosts.command import Command, CommandResult, Script
 from assay.hosts.host import Host
 from assay.hosts.local import LocalHost
-from assay.hosts.secret import Secret
 from assay.hosts.ssh import SshHost
 from assay.hosts.sudo import AskPassword, askpass
 from assay.hosts.systemd import StartCommand, UnitState, start_commands, unit_state

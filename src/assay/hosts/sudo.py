@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from assay._secret import Secret
 from assay.errors import CommandFailed, InputError
 from assay.hosts.command import last_lines
-from assay.hosts.secret import Secret
 from assay.hosts.wire import password_prompt
 
 if TYPE_CHECKING:
