@@ -1,5 +1,7 @@
 """Abstract execution of an engine's start-up code under the facts: resolution with provenance. Pure."""
 
+from assay.flow.comparison import Difference, Outcome, Read, ReadState, Step, WriteBack
+from assay.flow.compare import Alternative, Baseline, baseline
 from assay.flow.resolution import (
     Candidate,
     EnvironmentWrite,
@@ -15,6 +17,15 @@ from assay.flow.resolution import (
 from assay.flow.resolve import EngineSource, resolve
 
 __all__ = [
+    "Alternative",
+    "Baseline",
+    "Difference",
+    "Outcome",
+    "Read",
+    "ReadState",
+    "Step",
+    "WriteBack",
+    "baseline",
     "Candidate",
     "EngineSource",
     "EnvironmentWrite",
