@@ -1,7 +1,7 @@
 """Abstract execution of an engine's start-up code under the facts: resolution with provenance. Pure."""
 
-from assay.flow.comparison import Difference, Outcome, Read, ReadState, Step, WriteBack
 from assay.flow.compare import Alternative, Baseline, baseline
+from assay.flow.comparison import Difference, Outcome, Read, ReadState, Step, WriteBack
 from assay.flow.resolution import (
     Candidate,
     EnvironmentWrite,
@@ -19,23 +19,23 @@ from assay.flow.resolve import EngineSource, resolve
 __all__ = [
     "Alternative",
     "Baseline",
-    "Difference",
-    "Outcome",
-    "Read",
-    "ReadState",
-    "Step",
-    "WriteBack",
-    "baseline",
     "Candidate",
+    "Difference",
     "EngineSource",
     "EnvironmentWrite",
     "FieldValue",
     "Gap",
     "Guard",
     "Logged",
+    "Outcome",
     "Provenance",
+    "Read",
+    "ReadState",
     "Rejection",
     "Resolution",
+    "Step",
     "Write",
+    "WriteBack",
+    "baseline",
     "resolve",
 ]

@@ -15,7 +15,11 @@ class Baseline:
     """Run A: resolved, and followed into the workers when a comparison first needs it."""
 
     def __init__(
-        self, source: EngineSource, facts: Facts, words: Sequence[ArgumentWord], read_config: ReadConfig | None
+        self,
+        source: EngineSource,
+        facts: Facts,
+        words: Sequence[ArgumentWord],
+        read_config: ReadConfig | None,
     ) -> None:
         self._source, self._facts, self._read_config = source, facts, read_config
         self.resolution: Resolution = resolve(source, facts, words, read_config=read_config)
@@ -48,7 +52,7 @@ class Alternative:
         Args:
             fields: the options that were asked about; every line that reads them is classified.
         """
-        return Difference(outcome="open", open_atoms=("workers are not followed yet",))
+        return Difference(outcome="open", open_atoms=tuple(f"who reads {name}" for name in fields))
 
 
 def baseline(
