@@ -18,8 +18,10 @@ from assay.flow.values import (
     Member,
     ModuleValue,
     Native,
+    NotPure,
     Origin,
     Partial,
+    Strict,
     Unknown,
     Wrapped,
     may_be_missing,
@@ -75,6 +77,8 @@ def type_name(value: Any) -> str:
 
 def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     cls = owner.cls
+    if i.machine.strict is not None:
+        _noted(i.machine.strict, owner, name)
     if name in owner.attributes:
         _read(i, owner, name)
         return owner.attributes[name]
@@ -96,6 +100,14 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
             f"attribute {name} of {cls.name}, whose base is not modelled", ("attribute", id(owner), name)
         )
     return MISSING
+
+
+def _noted(strict: Strict, owner: Instance, name: str) -> None:
+    key = (id(owner), name)
+    if key in strict.changed:
+        raise NotPure(name)
+    if id(owner) not in strict.made:
+        strict.reads.add(key)
 
 
 def _read(i: Interpreter, owner: Instance, name: str) -> None:
@@ -188,6 +200,8 @@ def _clear(i: Interpreter, owner: Wrapped) -> None:
 def put(i: Interpreter, owner: Any, name: str, value: Any, reads: set[str]) -> None:
     """`owner.name = value`."""
     owner = i.force(owner)
+    if i.machine.strict is not None and id(owner) not in i.machine.strict.made:
+        raise NotPure(name)
     if isinstance(owner, Choice):
         i.machine.fork(
             owner.test,

@@ -20,6 +20,7 @@ from assay.flow.values import (
     Instance,
     Library,
     Native,
+    NotPure,
     Origin,
     Partial,
     Signal,
@@ -78,6 +79,8 @@ def call(i: Interpreter, function: Any, arguments: list[Any], keywords: dict[str
 
 def _call_unknown(i: Interpreter, function: Unknown, arguments: list[Any], _keywords: Any) -> Any:
     label = f"{function.dotted}()" if isinstance(function, External) else function.reason
+    if i.machine.strict is not None:
+        raise NotPure(label)
     if isinstance(function, External):
         i.machine.gap(f"{function.dotted}() is not modelled")
     i.outside.may_fail(i, function)
@@ -146,6 +149,8 @@ def _call_class(i: Interpreter, function: Class, arguments: list[Any], keywords:
 
 def _call_library(i: Interpreter, function: Library, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     made = Instance(function)
+    if i.machine.strict is not None:
+        i.machine.strict.made[id(made)] = made
     begin = function.attributes.get("__init__")
     if begin is not None:
         i.call(begin, [made, *arguments], keywords)

@@ -21,6 +21,7 @@ from assay.flow.values import (
     Frame,
     Instance,
     Member,
+    NotPure,
     Unknown,
     VDict,
     VList,
@@ -69,6 +70,8 @@ def lookup(i: Interpreter, name: str, frame: Frame) -> Any:
             return _bound(i, name, value) if isinstance(value, Choice) else value
         at = at.parent
     state = frame.module
+    if i.machine.strict is not None and name in state.rebound:
+        raise NotPure(name)
     value = i.modules.lookup(state, name)
     if value is MISSING:
         value = BUILTINS.get(name, MISSING)

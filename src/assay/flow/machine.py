@@ -12,11 +12,13 @@ from assay.flow.values import (
     OPENED,
     Choice,
     Frame,
+    NotPure,
     Origin,
     OutOfFuel,
     Raised,
     Remembered,
     Signal,
+    Strict,
     Touched,
     Unknown,
     VDict,
@@ -91,6 +93,7 @@ class Machine:
         self.frame: Frame | None = None
         self.loop: Loop | None = None
         self.possible: list[tuple[Raised, Conditions]] = []
+        self.strict: Strict | None = None
         self.gaps: dict[str, int] = {}
 
     def step(self, cost: int = 1) -> None:
@@ -176,6 +179,8 @@ class Machine:
         decided = self.assumed.get(test.key)
         if decided is not None:
             return then() if decided else otherwise()
+        if self.strict is not None:
+            raise NotPure(test.reason)
         self.step(5)
         self.recording += 1
         mark = len(self.trail)
@@ -325,6 +330,7 @@ _OF_A_PATH: dict[str, Callable[[], Any]] = {
     "pendings": list,
     "possible": list,
     "loop": lambda: None,
+    "strict": lambda: None,
 }
 
 

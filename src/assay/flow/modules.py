@@ -23,6 +23,7 @@ class ModuleState:
         self.frame = Frame(self)
         self.pending: dict[str, list[ast.stmt]] = {}
         """For each name, the top-level statements that bind or change it and have not been carried out."""
+        self._rebound: frozenset[str] | None = None
         self.done: set[ast.stmt] = set()
         self.begun = False
         for statement in module.tree.body:
@@ -30,6 +31,17 @@ class ModuleState:
                 continue
             for name in dict.fromkeys(name for name, _ in collect_bindings([statement])):
                 self.pending.setdefault(name, []).append(statement)
+
+    @property
+    def rebound(self) -> frozenset[str]:
+        """Module-level names that some function of the module declares `global`."""
+        if self._rebound is None:
+            found: set[str] = set()
+            if any(line.lstrip().startswith("global ") for line in self.module.lines):
+                nodes = ast.walk(self.module.tree)
+                found = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+            self._rebound = frozenset(found)
+        return self._rebound
 
 
 class ModuleStates:

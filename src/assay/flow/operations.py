@@ -13,6 +13,7 @@ from assay.flow.values import (
     Bound,
     Choice,
     Class,
+    Decorated,
     Deferred,
     External,
     Function,
@@ -277,7 +278,7 @@ def decorated(i: Interpreter, decorator: Any, value: Any) -> Any:
         if isinstance(value, Class):
             return value
         label = decorator.dotted if isinstance(decorator, External) else decorator.reason
-        return Unknown(f"a function under the decorator {label}", ("decorated", id(value)))
+        return Decorated(label, value)
     return i.call(decorator, [value], {})
 
 

@@ -19,6 +19,7 @@ from assay.flow.values import (
     Frame,
     Instance,
     ModuleValue,
+    NotPure,
     Origin,
     OutOfFuel,
     Raised,
@@ -128,6 +129,8 @@ def assign(i: Interpreter, target: ast.expr, value: Any, frame: Frame, reads: se
 def bind(i: Interpreter, name: str, value: Any, frame: Frame, reads: set[str]) -> None:
     """Bind a local, global or nonlocal name."""
     if name in frame.globals:
+        if i.machine.strict is not None and frame.globals[name] is None:
+            raise NotPure(name)
         frame = frame.globals[name] or frame.module.frame
     i.machine.put(frame.names, name, value)
     origin = reads | i.held_reads(frame) if i.machine.guards else reads

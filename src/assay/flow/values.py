@@ -106,6 +106,16 @@ class External(Unknown):
         self.dotted = dotted
 
 
+class Decorated(Unknown):
+    """A function under a decorator from outside that is not modelled."""
+
+    __slots__ = ("function", "label")
+
+    def __init__(self, label: str, function: Any) -> None:
+        super().__init__(f"a function under the decorator {label}", ("decorated", id(function)))
+        self.label, self.function = label, function
+
+
 class Choice(Open):
     """One of two values, depending on an undecided test."""
 
@@ -419,6 +429,22 @@ class Raised(Exception):
         self.site = site
         self.guards: tuple[Any, ...] = ()
         self.trace: tuple[tuple[str, int, str], ...] = ()
+
+
+class NotPure(Exception):
+    """A strict evaluation met something undecided, something from outside, or a change of older objects."""
+
+
+class Strict:
+    """What a strict evaluation has read and made: it must depend on nothing else, and change nothing."""
+
+    __slots__ = ("changed", "made", "reads")
+
+    def __init__(self, changed: set[tuple[int, str]]) -> None:
+        self.changed = changed
+        """Attributes (identity of the owner, name) that may not be read: something else keeps their value."""
+        self.reads: set[tuple[int, str]] = set()
+        self.made: dict[int, Any] = {}
 
 
 class OutOfFuel(Exception):

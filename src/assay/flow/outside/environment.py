@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.flow import operations
 from assay.flow.interpreter import Interpreter
-from assay.flow.values import MISSING, Choice, Instance, Library, Native, Unknown, VDict, VList
+from assay.flow.values import MISSING, Choice, Instance, Library, Native, NotPure, Unknown, VDict, VList
 
 _FROM_THE_SHELL = frozenset(
     {"PATH", "HOME", "USER", "PWD", "LANG", "SHELL", "HOSTNAME", "TMPDIR", "VIRTUAL_ENV"}
@@ -94,6 +94,8 @@ class Environment:
             i.machine.gap("an environment variable of a name that is not known is written")
             return
         value = i.force(value)
+        if i.machine.strict is not None:
+            raise NotPure(name)
         i.environment_writes.append((name, value, i.site, tuple(i.machine.guards)))
         i.machine.put(self.written, name, value)
 
