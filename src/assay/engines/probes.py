@@ -128,6 +128,21 @@ class Start(Value):
     """Class of the arguments: its fields are the options."""
     check: str
     """Its method that the launcher calls once it has the arguments, or empty."""
+    serve: tuple[tuple[str, str], ...] = ()
+    """Modules and functions that start serving with the arguments; the first that is there counts."""
+
+
+class Registry(Value):
+    """A table of classes that the engine fills by importing every module of a package."""
+
+    module: str
+    """Module that holds the look-up."""
+    function: str
+    """The look-up: called with names, gives a class and its name."""
+    package: str
+    """Package whose modules it imports."""
+    attribute: str
+    """What each module calls its class, or list of classes."""
 
 
 STARTS: Mapping[str, Start] = {
@@ -136,6 +151,23 @@ STARTS: Mapping[str, Start] = {
         function="prepare_server_args",
         record="ServerArgs",
         check="check_server_args",
+        serve=(
+            ("sglang.launch_server", "run_server"),
+            ("sglang.srt.entrypoints.http_server", "launch_server"),
+            ("sglang.srt.server", "launch_server"),
+        ),
+    ),
+}
+"""By engine."""
+
+REGISTRIES: Mapping[str, tuple[Registry, ...]] = {
+    "sglang": (
+        Registry(
+            module="sglang.srt.models.registry",
+            function="resolve_model_cls",
+            package="sglang.srt.models",
+            attribute="EntryClass",
+        ),
     ),
 }
 """By engine."""

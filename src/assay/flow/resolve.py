@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def resolve(
     arguments: Sequence[ArgumentWord],
     *,
     read_config: ReadConfig | None = None,
+    keep: Callable[[Instance | None], None] | None = None,
 ) -> Resolution:
     """What the engine makes of its arguments at its start, as far as the facts tell.
 
@@ -78,6 +79,7 @@ def resolve(
             are taken as the engine's own metadata requires them, where the tree has it.
         arguments: the words that the engine's own parser sees.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
+        keep: called with the record while what the start has changed still stands.
     """
     parsed = parse(source.declarations, list(arguments), read_config)
     refused = [problem for problem in parsed.problems if problem.kind != "config-not-read"]
@@ -85,7 +87,7 @@ def resolve(
         rejection = Rejection(phase="parser", error="SystemExit", message=refused[0].message)
         return Resolution(status="rejected", rejection=rejection)
     run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments])
-    return run.resolution()
+    return run.resolution(keep)
 
 
 class _Run:
@@ -101,8 +103,8 @@ class _Run:
         self.spent = False
         self.record: Instance | None = None
 
-    def resolution(self) -> Resolution:
-        """Run, report, and undo what the run changed."""
+    def resolution(self, keep: Callable[[Instance | None], None] | None = None) -> Resolution:
+        """Run, report, and undo what the run changed; `keep` is called with the record before that."""
         i = self.i
         i.begin(FUEL)
         try:
@@ -116,7 +118,10 @@ class _Run:
             if self.rejected is None and not self.spent and self.start.check and resolved is not None:
                 self.phase = "check"
                 self._guarded(self._check)
-            return self._report(reporter, fields, before)
+            report = self._report(reporter, fields, before)
+            if keep is not None:
+                keep(resolved)
+            return report
         finally:
             i.end()
 

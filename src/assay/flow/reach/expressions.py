@@ -1,0 +1,711 @@
+"""Works out what expressions may stand for while a function is followed."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from assay.flow.builtin_names import BUILTINS
+from assay.flow.expressions import compare as strict_compare
+from assay.flow.reach import calling, owners
+from assay.flow.reach.elements import (
+    ALWAYS,
+    CHANGED,
+    FORKED,
+    MARKS,
+    NEVER,
+    NOTHING,
+    PERHAPS,
+    RUN,
+    RUNTIME,
+    SOMETIMES,
+    Closure,
+    Doubt,
+    Known,
+    Method,
+    Obj,
+    Seq,
+    Thing,
+    Value,
+    is_plain,
+    is_settled,
+    joined,
+    union,
+    unmarked,
+)
+from assay.flow.values import (
+    MISSING,
+    Class,
+    Decorated,
+    Deferred,
+    External,
+    Instance,
+    Member,
+    ModuleValue,
+    Touched,
+    Unknown,
+)
+from assay.source import absolute, binary
+
+if TYPE_CHECKING:
+    from assay.flow.interpreter import Interpreter
+    from assay.flow.reach.runner import Runner
+
+MAX_WAYS = 16
+MAX_ITERATED = 12
+
+
+def known_truth(_i: Interpreter, value: Any) -> bool | None:
+    """Whether a value of the interpreter is true; None where only a run would tell."""
+    if is_plain(value):
+        return bool(value)
+    if isinstance(value, Instance | Unknown):
+        return True
+    try:
+        return bool(value)
+    except Touched:
+        return None
+
+
+def compared(run: Runner, node: ast.expr, value: Value) -> Value:
+    """In run B: the value of an expression, marked if it differs from run A's."""
+    assert run.base is not None
+    old = run.base.get(node)
+    plain = unmarked(value)
+    if old is None or plain != old:
+        return value | {CHANGED} if value else value
+    if FORKED in value or not is_settled(plain):
+        return value
+    return plain
+
+
+def marks(*values: Value) -> Value:
+    """The remarks on any of the values."""
+    found = NOTHING
+    for value in values:
+        if value & MARKS:
+            found = found | (value & MARKS)
+    return found
+
+
+def lifted(
+    run: Runner, key: Any, operation: Callable[..., Any], values: list[Value], *, label: str = ""
+) -> Value:
+    """`operation(*values)` for each of the things that the values may be, where all are known."""
+    if not all(values):
+        return NOTHING
+    plain = [unmarked(value) for value in values]
+    if not all(plain):
+        return NOTHING
+    remarks = marks(*values)
+    ways = 1
+    for value in plain:
+        ways *= len(value)
+    if ways <= MAX_WAYS and all(isinstance(e, Known) for value in plain for e in value):
+        found = NOTHING
+        for choice in itertools.product(*plain):
+            operands = tuple(each.value for each in choice)  # type: ignore[attr-defined]
+            result = run.engine.folding.fold((key, choice), operands, operation, run.context)
+            found = joined(found, result if result is not None else RUN)
+        return found | remarks
+    return vague(plain, label) | remarks
+
+
+def vague(values: list[Value], label: str = "") -> Value:
+    """The result of something on values that are not all known."""
+    del label
+    doubts = [e for value in values for e in value if isinstance(e, Doubt)]
+    if doubts and not any(isinstance(e, Thing | Seq | Obj) for value in values for e in value):
+        return frozenset(doubts[:4])
+    return RUN
+
+
+def operated(run: Runner, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
+    """`left op right`."""
+    kind = type(op)
+    if any(isinstance(e, Seq) for e in left):
+        return left | marks(right)
+    return lifted(run, ("op", kind), lambda a, b: binary(op, a, b), [left, right])
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """An assignment's target as an expression that is read."""
+    found = _LOADED.get(target)
+    if found is None:
+        if isinstance(target, ast.Name):
+            found = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        elif isinstance(target, ast.Attribute):
+            found = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+        else:
+            assert isinstance(target, ast.Subscript)
+            found = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+        _LOADED[target] = found
+    return found
+
+
+_LOADED: dict[ast.expr, ast.expr] = {}
+
+
+def shown(run: Runner, node: ast.expr) -> str:
+    """A text of the program, as far as it can be told; open parts as written."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(shown(run, part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        value = unmarked(run.evaluate(node.value))
+        only = next(iter(value)) if len(value) == 1 else None
+        if isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, list | dict | tuple)):
+            try:
+                return str(only.value)[:200]
+            except Touched:
+                return "…"
+        return "{" + ast.unparse(node.value) + "}"
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return shown(run, node.left) + shown(run, node.right)
+    return ast.unparse(node)[:200]
+
+
+# ---------------------------------------------------------------- names and imports
+
+
+def module_value(run: Runner, state: Any, name: str) -> Value:
+    """What a module-level name that no function assigns stands for."""
+    engine = run.engine
+    value = engine.module_level(state, name)
+    if value is MISSING:
+        value = BUILTINS.get(name, MISSING)
+        if value is MISSING:
+            return engine.elements.thing(name)
+        return engine.elements.known(value)
+    origins = state.frame.origins.get(name)
+    if origins:
+        remarks = owners.noted_environment(run, origins)
+        if remarks:
+            return engine.lift(value) | remarks
+    return rebound(run, engine.lift(value), value)
+
+
+def rebound(run: Runner, value: Value, raw: Any) -> Value:
+    """A name imported from a module where some function assigns it stands for what it has there."""
+    if isinstance(raw, Deferred):
+        other = run.engine.i.modules.state(raw.module)
+        if other is not None and raw.name in other.rebound:
+            return run.read(run.engine.module_cell(other, raw.name))
+    return value
+
+
+def import_module(run: Runner, node: ast.Import) -> bool:
+    """`import a.b as c`; False if it surely fails."""
+    for alias in node.names:
+        bound = alias.asname or alias.name.partition(".")[0]
+        whole = alias.name if alias.asname else bound
+        if run.i.modules.has(whole):
+            run.bind(bound, run.engine.elements.one(("module", whole), lambda w=whole: Known(ModuleValue(w))))
+        elif run.i.outside.present(alias.name) is False:
+            run.die(node, "ModuleNotFoundError", f"No module named {alias.name!r}")
+            return False
+        else:
+            run.bind(bound, run.engine.lift(External(whole)))
+    return True
+
+
+def import_names(run: Runner, node: ast.ImportFrom) -> bool:
+    """`from a import b`; False if it surely fails."""
+    source = absolute(run.state.module, node)
+    if source is None or source == "__future__":
+        return True
+    inside = run.i.modules.has(source)
+    if not inside and run.i.outside.present(source) is False:
+        run.die(node, "ModuleNotFoundError", f"No module named {source!r}")
+        return False
+    for alias in node.names:
+        if alias.name == "*":
+            continue
+        name = alias.asname or alias.name
+        run.bind(name, imported(run, source, alias.name) if inside else external(run, f"{source}.{alias.name}"))
+    return True
+
+
+def imported(run: Runner, source: str, name: str) -> Value:
+    """What `from source import name` binds, for a module of the tree."""
+    engine = run.engine
+    other = engine.i.modules.state(source)
+    if other is not None:
+        engine.touched_modules.setdefault(source)
+        if name in other.rebound:
+            return run.read(engine.module_cell(other, name))
+    value = engine.imported(source, name)
+    if isinstance(value, ModuleValue):
+        return engine.elements.one(("module", value.name), lambda: Known(value))
+    return RUN if value is MISSING else engine.lift(value)
+
+
+def external(run: Runner, dotted: str) -> Value:
+    """Something from outside the tree."""
+    return run.engine.lift(External(dotted))
+
+
+def is_importable(run: Runner, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import surely works."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        source = absolute(run.state.module, node)
+        names = [source] if source else []
+    return all(run.i.modules.has(name) or run.i.outside.present(name) is True for name in names)
+
+
+def closure(run: Runner, node: Any) -> Value:
+    """The function that a definition or lambda inside of a function makes."""
+    run.context.shares = True
+    context = run.context
+    for name, value in run.env.items():
+        cell = context.free.get(name)
+        if cell is None:
+            from assay.flow.reach.context import Cell
+
+            cell = context.free[name] = Cell(("free", name))
+        run.write(cell, value)
+    return run.engine.elements.one(("closure", node, context), lambda: Closure(node, context))
+
+
+# ---------------------------------------------------------------- one kind of expression each
+
+
+def _constant(run: Runner, node: ast.Constant) -> Value:
+    return run.engine.elements.known(node.value)
+
+
+def _name(run: Runner, node: ast.Name) -> Value:
+    return run.lookup(node.id, node)
+
+
+def _attribute(run: Runner, node: ast.Attribute) -> Value:
+    owner = run.evaluate(node.value)
+    return owners.attribute(run, node, owner, node.attr) if owner else NOTHING
+
+
+def _call(run: Runner, node: ast.Call) -> Value:
+    return calling.called(run, node)
+
+
+def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
+    """`a and b` as a value: any part that may be where it stops."""
+    stops_on_true = isinstance(node.op, ast.Or)
+    found = NOTHING
+    level, path, env = run.level, run.path, run.env
+    from assay.flow.reach.runner import narrowed
+
+    for at, part in enumerate(node.values):
+        value = run.evaluate(part)
+        yes, no = run.truth(value)
+        if run.engine.overlay is None:
+            mask = (1 if yes else 0) | (2 if no else 0)
+            run.engine.outcomes[part] = run.engine.outcomes.get(part, 0) | mask
+        stop, go = (yes, no) if stops_on_true else (no, yes)
+        if at + 1 == len(node.values):
+            found = joined(found, value)
+        elif stop:
+            kept = value if not go else frozenset(
+                e for e in value if not isinstance(e, Known) or known_truth(run.i, e.value) is stops_on_true
+            )
+            found = joined(found, kept)
+        if not value:
+            found = NOTHING if not found else found
+            break
+        if not go:
+            break
+        if found & MARKS or value & MARKS:
+            found = found | marks(value)
+        run.level, run.path = min(run.level, go), run.path
+        run.env = narrowed(run, part, not stops_on_true)
+    run.level, run.path, run.env = level, path, env
+    return found
+
+
+def _compare(run: Runner, node: ast.Compare) -> Value:
+    values = [run.evaluate(node.left)]
+    for each in node.comparators:
+        values.append(run.evaluate(each))
+    found = NOTHING
+    for at, op in enumerate(node.ops):
+        result = _one_comparison(run, op, values[at], values[at + 1])
+        if not result:
+            return NOTHING
+        if at == 0:
+            found = result
+        else:
+            found = found | result if run.truth(found)[0] else found
+            if run.truth(found)[1] and run.truth(found)[0]:
+                found = RUN | marks(found)
+    return found
+
+
+def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Value:
+    kind = type(op)
+    if kind in (ast.Is, ast.IsNot, ast.Eq, ast.NotEq):
+        quick = _identity(run, op, left, right)
+        if quick is not None:
+            return quick
+    return lifted(
+        run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right], label="compare"
+    )
+
+
+def _identity(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Value | None:
+    """Comparison with None and of objects, which are told apart without being known."""
+    if not left or not right:
+        return NOTHING
+    known = run.engine.elements.known
+    none = [_is_only_none(left), _is_only_none(right)]
+    if not any(none):
+        return None
+    other = right if none[0] else left
+    negative = isinstance(op, ast.IsNot | ast.NotEq)
+    found = NOTHING
+    for each in other - MARKS:
+        if isinstance(each, Known):
+            is_none = each.value is None
+            found = found | known(is_none != negative)
+        elif isinstance(each, Thing):
+            found = found | (known(negative) if each.label.endswith("()") else RUN)
+        elif isinstance(each, Doubt):
+            found = found | {each}
+        else:
+            found = found | known(negative)
+    return found | marks(left, right)
+
+
+def _is_only_none(value: Value) -> bool:
+    plain = unmarked(value)
+    return len(plain) == 1 and all(isinstance(e, Known) and e.value is None for e in plain)
+
+
+def _bin_op(run: Runner, node: ast.BinOp) -> Value:
+    return operated(run, node, node.op, run.evaluate(node.left), run.evaluate(node.right))
+
+
+def _unary_op(run: Runner, node: ast.UnaryOp) -> Value:
+    value = run.evaluate(node.operand)
+    if not value:
+        return NOTHING
+    if isinstance(node.op, ast.Not):
+        yes, no = run.truth(value)
+        doubts = frozenset(e for e in value if isinstance(e, Doubt))
+        if yes and no and doubts:
+            return doubts | marks(value)
+        if yes and no and any(not isinstance(e, Known) for e in value - MARKS):
+            return RUN | marks(value)
+        known = run.engine.elements.known
+        found = (known(False) if yes else NOTHING) | (known(True) if no else NOTHING)
+        return found | marks(value)
+    kind = type(node.op)
+    operation = {ast.USub: lambda a: -a, ast.UAdd: lambda a: +a, ast.Invert: lambda a: ~a}[kind]
+    return lifted(run, ("unary", kind), operation, [value])
+
+
+def _if_exp(run: Runner, node: ast.IfExp) -> Value:
+    yes, no = run.test(node.test)
+    forked = run.is_forked(node.test)
+    level, path, env = run.level, run.path, run.env
+    from assay.flow.reach.context import Path
+    from assay.flow.reach.runner import narrowed
+
+    found = NOTHING
+    run.forked += forked
+    for outcome, surely, part in ((True, yes, node.body), (False, no, node.orelse)):
+        if surely:
+            run.level, run.path = min(level, surely), Path(path, node.test, outcome, surely)
+            run.env = narrowed(run, node.test, outcome)
+            found = joined(found, run.evaluate(part))
+            run.level, run.path, run.env = level, path, env
+    run.forked -= forked
+    if yes == PERHAPS or no == PERHAPS:
+        found = joined(found, run.engine.elements.doubt(run.state.module.text(node.test)))
+    return found | {FORKED} if forked and found else found
+
+
+def _display(run: Runner, node: ast.List | ast.Tuple | ast.Set) -> Value:
+    values: list[Value] = []
+    for each in node.elts:
+        value = run.evaluate(each.value if isinstance(each, ast.Starred) else each)
+        if not value:
+            return NOTHING
+        if isinstance(each, ast.Starred):
+            value = iterated(run, each.value, value)[0]
+        values.append(value)
+    starred = any(isinstance(each, ast.Starred) for each in node.elts)
+    if isinstance(node, ast.Tuple) and not starred:
+        if all(len(v) == 1 and all(isinstance(e, Known) for e in v) for v in values):
+            return run.engine.elements.known(tuple(next(iter(v)).value for v in values))  # type: ignore[attr-defined]
+    elif isinstance(getattr(node, "ctx", None), ast.Load) and _stays_constant(run, node, values):
+        return lifted(run, ("display", node), lambda *each: _collection(node, each), values)
+    kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
+    made = run.engine.elements.seq(node, kind)
+    element = next(iter(made))
+    for at, value in enumerate(values):
+        run.write(run.engine.attribute_cell(element, "[]"), value)
+        if kind == "tuple" and not starred:
+            run.write(run.engine.attribute_cell(element, f"[{at}]"), value)
+    return made | marks(*values) if values else made
+
+
+def _collection(node: ast.AST, each: tuple[Any, ...]) -> Any:
+    from assay.flow.values import VList, VSet
+
+    return VSet(each) if isinstance(node, ast.Set) else VList(each)
+
+
+def _stays_constant(run: Runner, node: ast.expr, values: list[Value]) -> bool:
+    """Whether a list display is of constants and used where it stands, as in `x in [1, 2]`."""
+    return node in run.engine.constant_displays(run.context) and all(
+        len(unmarked(v)) == 1 and all(isinstance(e, Known) for e in unmarked(v)) for v in values
+    )
+
+
+def _dict(run: Runner, node: ast.Dict) -> Value:
+    made = run.engine.elements.seq(node, "dict")
+    element = next(iter(made))
+    remarks = NOTHING
+    for key, each in zip(node.keys, node.values, strict=True):
+        value = run.evaluate(each)
+        if not value:
+            return NOTHING
+        remarks = remarks | marks(value)
+        if key is None:
+            calling.spread(run, element, value)
+            continue
+        named = run.evaluate(key)
+        owners.store_item(run, element, named, value)
+    return made | remarks
+
+
+def _subscript(run: Runner, node: ast.Subscript) -> Value:
+    owner = run.evaluate(node.value)
+    if isinstance(node.slice, ast.Slice):
+        parts = [run.evaluate(p) for p in (node.slice.lower, node.slice.upper, node.slice.step) if p]
+        if any(isinstance(e, Seq) for e in owner):
+            return owner | marks(*parts)
+        none = run.engine.elements.known(None)
+        ends = [run.evaluate(p) if p else none for p in (node.slice.lower, node.slice.upper, node.slice.step)]
+        return lifted(run, "slice", lambda value, *e: value[slice(*e)], [owner, *ends])
+    key = run.evaluate(node.slice)
+    return owners.item(run, node, owner, key) if owner and key else NOTHING
+
+
+def _joined_str(run: Runner, node: ast.JoinedStr) -> Value:
+    values = [run.evaluate(part.value) for part in node.values if isinstance(part, ast.FormattedValue)]
+    if not all(values):
+        return NOTHING
+    if all(len(unmarked(v)) == 1 and isinstance(next(iter(unmarked(v))), Known) for v in values):
+        operands = [e.value for v in values for e in unmarked(v)]  # type: ignore[attr-defined]
+        if all(is_plain(each) for each in operands) and len(operands) <= 4:
+            return lifted(run, ("text", node), lambda *each: _text(node, each), values)
+    return RUN | marks(*values)
+
+
+def _text(node: ast.JoinedStr, operands: tuple[Any, ...]) -> str:
+    waiting = iter(operands)
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            parts.append(str(next(waiting)))
+        else:
+            assert isinstance(part, ast.Constant)
+            parts.append(str(part.value))
+    return "".join(parts)
+
+
+def _comprehension(run: Runner, node: Any) -> Value:
+    env, level, path = run.env, run.level, run.path
+    run.env = dict(env)
+    remarks = NOTHING
+    reached = True
+    run.loops.append([])
+    for generator in node.generators:
+        source = run.evaluate(generator.iter)
+        if not source:
+            reached = False
+            break
+        items, surely = iterated(run, generator.iter, source)
+        remarks = remarks | marks(items)
+        if not items or not surely:
+            reached = False
+            break
+        from assay.flow.reach.assigning import assign
+
+        assign(run, generator.target, items)
+        run.level = min(run.level, surely)
+        for test in generator.ifs:
+            yes, _no = run.test(test)
+            if not yes:
+                reached = False
+                break
+            run.level = min(run.level, yes)
+        if not reached:
+            break
+    kind = {ast.DictComp: "dict", ast.SetComp: "set"}.get(type(node), "list")
+    made = run.engine.elements.seq(node, kind)
+    element = next(iter(made))
+    if reached:
+        if isinstance(node, ast.DictComp):
+            run.evaluate(node.key)
+            value = run.evaluate(node.value)
+        else:
+            value = run.evaluate(node.elt)
+        run.write(run.engine.attribute_cell(element, "[]"), value)
+        remarks = remarks | marks(value)
+    run.loops.pop()
+    run.env, run.level, run.path = env, level, path
+    return made | remarks
+
+
+def _named(run: Runner, node: ast.NamedExpr) -> Value:
+    value = run.evaluate(node.value)
+    if value:
+        run.bind(node.target.id, value)
+    return value
+
+
+def _lambda(run: Runner, node: ast.Lambda) -> Value:
+    return closure(run, node)
+
+
+def _await(run: Runner, node: ast.Await) -> Value:
+    return run.evaluate(node.value)
+
+
+def _yield(run: Runner, node: ast.Yield) -> Value:
+    value = run.evaluate(node.value) if node.value is not None else run.engine.elements.known(None)
+    made = run.engine.elements.seq(run.context.node, "generator")
+    run.write(run.engine.attribute_cell(next(iter(made)), "[]"), value)
+    run.outcome.returns = joined(run.outcome.returns, made)
+    return RUN if value else NOTHING
+
+
+def _yield_from(run: Runner, node: ast.YieldFrom) -> Value:
+    value = run.evaluate(node.value)
+    if not value:
+        return NOTHING
+    made = run.engine.elements.seq(run.context.node, "generator")
+    run.write(run.engine.attribute_cell(next(iter(made)), "[]"), iterated(run, node.value, value)[0])
+    run.outcome.returns = joined(run.outcome.returns, made)
+    return RUN
+
+
+def _slice(run: Runner, node: ast.Slice) -> Value:
+    parts = [run.evaluate(p) for p in (node.lower, node.upper, node.step) if p is not None]
+    return RUN | marks(*parts) if all(parts) else NOTHING
+
+
+def _starred(run: Runner, node: ast.Starred) -> Value:
+    return run.evaluate(node.value)
+
+
+def _formatted(run: Runner, node: ast.FormattedValue) -> Value:
+    return run.evaluate(node.value)
+
+
+# ---------------------------------------------------------------- iteration and contexts
+
+
+def iterated(run: Runner, node: ast.AST, source: Value) -> tuple[Value, int]:
+    """What one element of a collection may be, and how surely there is one."""
+    found, surely = NOTHING, NEVER
+    for each in source - MARKS:
+        items, level = _elements_of(run, node, each)
+        found, surely = joined(found, items), max(surely, level)
+    return (found | marks(source) if found else found), surely
+
+
+def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
+    engine = run.engine
+    if isinstance(each, Known):
+        value = each.value
+        if isinstance(value, list | tuple | set | frozenset | dict | range):
+            try:
+                values = list(itertools.islice(iter(value), 64))
+            except Touched:
+                return RUN, SOMETIMES
+            if isinstance(value, range) and len(values) > MAX_ITERATED:
+                return RUN, ALWAYS
+            found = union(engine.lift(v) for v in values)
+            cell = engine.attribute_cell(each, "[]") if ("attribute", each, "[]") in engine.cells else None
+            if cell is not None:
+                found = joined(found, run.read(cell))
+                return found, SOMETIMES
+            return found, (ALWAYS if values else NEVER)
+        if isinstance(value, Class) and value.is_enum:
+            from assay.flow.classes import members
+
+            return union(engine.lift(m) for m in members(value)), ALWAYS
+        return RUN, SOMETIMES
+    if isinstance(each, Seq):
+        found = run.read(engine.attribute_cell(each, "[]"))
+        if each.kind == "dict":
+            keys = run.read(engine.attribute_cell(each, "keys"))
+            return (keys or found and RUN), (SOMETIMES if keys or found else NEVER)
+        return found, (SOMETIMES if found else NEVER)
+    if isinstance(each, Obj):
+        method = engine.class_attribute(each.cls, "__iter__")
+        if method is not MISSING:
+            value = calling.call_element(run, node, next(iter(engine.elements.method(method, each))), [], {})
+            return (iterated(run, node, value)[0] if value and value != frozenset({each}) else RUN), SOMETIMES
+    if isinstance(each, Doubt):
+        return frozenset({each}), PERHAPS
+    return RUN, SOMETIMES
+
+
+def entered(run: Runner, node: ast.AST, manager: Value) -> Value:
+    """What `with manager as x` binds."""
+    found = NOTHING
+    for each in manager - MARKS:
+        if isinstance(each, Seq) and each.kind == "generator":
+            found = joined(found, run.read(run.engine.attribute_cell(each, "[]")))
+        elif isinstance(each, Obj):
+            for name in ("__enter__", "__aenter__", "__exit__", "__aexit__"):
+                method = run.engine.class_attribute(each.cls, name)
+                if method is not MISSING:
+                    element = next(iter(run.engine.elements.method(method, each)))
+                    arguments = [RUN] * 3 if "exit" in name else []
+                    value = calling.call_element(run, node, element, arguments, {})
+                    if "enter" in name:
+                        found = joined(found, value)
+        else:
+            found = joined(found, RUN)
+    return (found or RUN) | marks(manager)
+
+
+TABLE: Mapping[type[ast.expr], Callable[[Runner, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.BoolOp: _bool_op,
+    ast.Compare: _compare,
+    ast.BinOp: _bin_op,
+    ast.UnaryOp: _unary_op,
+    ast.IfExp: _if_exp,
+    ast.List: _display,
+    ast.Tuple: _display,
+    ast.Set: _display,
+    ast.Dict: _dict,
+    ast.Subscript: _subscript,
+    ast.JoinedStr: _joined_str,
+    ast.FormattedValue: _formatted,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.NamedExpr: _named,
+    ast.Lambda: _lambda,
+    ast.Starred: _starred,
+    ast.Await: _await,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Slice: _slice,
+}
+__all__ = ["Decorated", "Member", "Method", "RUNTIME", "TABLE"]

@@ -1,0 +1,108 @@
+"""Evaluates strictly, by the interpreter: calls and attributes of which everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from assay.flow.interpreter import NATIVE_FAULTS
+from assay.flow.reach.elements import NOTHING, Value
+from assay.flow.values import (
+    MISSING,
+    Instance,
+    NotPure,
+    OutOfFuel,
+    Raised,
+    Strict,
+    Touched,
+)
+
+if TYPE_CHECKING:
+    from assay.flow.reach.context import Context
+    from assay.flow.reach.engine import Engine
+
+FUEL = 40_000
+FAILED = (NotPure, Raised, Touched, OutOfFuel, RecursionError, MemoryError, *NATIVE_FAULTS)
+
+
+class Fold:
+    """One strict evaluation: what it gave and what it read."""
+
+    __slots__ = ("operands", "raw", "reads", "value")
+
+    def __init__(
+        self, value: Value | None, raw: Any, reads: frozenset[tuple[int, str]], operands: tuple[Any, ...]
+    ) -> None:
+        self.value, self.raw, self.reads = value, raw, reads
+        self.operands = operands
+        """Kept alive: the memory is keyed by their identities."""
+
+
+class Folding:
+    """The strict evaluations of one analysis, each done once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.memory: dict[Hashable, Fold] = {}
+        self.changed: set[tuple[int, str]] = set()
+
+    def fold(
+        self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
+    ) -> Value | None:
+        """`evaluate(*operands)`, or None if it is not strict.
+
+        Args:
+            key: names the operation; equal keys must mean equal operations.
+            operands: values of the interpreter; in run B they stand for their counterparts.
+            evaluate: called with the operands.
+            context: who asks; it runs again when something that was read changes.
+        """
+        engine = self.engine
+        found = self.memory.get(key)
+        overlay = engine.overlay
+        if found is None:
+            found = self._evaluate(operands, evaluate)
+            if overlay is None or not (found.reads & overlay.changed):
+                self.memory[key] = found
+            elif overlay is not None:
+                overlay.folds[key] = found
+        elif overlay is not None and found.reads & overlay.changed:
+            found = overlay.refold(key, found, lambda: self._evaluate(overlay.counterparts(operands), evaluate))
+        for each in found.reads:
+            engine.key_readers.setdefault(each, {})[context] = None
+        return found.value
+
+    def _evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
+        machine = self.engine.i.machine
+        strict = Strict(self.changed)
+        names: set[str] = set()
+
+        def run() -> Any:
+            fuel, depth = machine.fuel, machine.depth
+            machine.fuel, machine.strict, machine.depth = FUEL, strict, 0
+            try:
+                return evaluate(*operands)
+            finally:
+                machine.fuel, machine.strict, machine.depth = fuel, None, depth
+                names.update(machine.reads)
+
+        try:
+            value = machine.suspended(run)
+        except FAILED:
+            value = MISSING
+        reads = frozenset(strict.reads) | {(0, name) for name in names if name.startswith("environment ")}
+        if value is MISSING:
+            return Fold(None, None, reads, operands)
+        lifted = self.engine.lift(value)
+        return Fold(lifted if lifted is not NOTHING else None, value, reads, operands)
+
+    def outgrow(self, owner: Instance, name: str) -> None:
+        """An attribute of an object of the interpreter is now kept by a cell."""
+        key = (id(owner), name)
+        if key in self.changed:
+            return
+        self.changed.add(key)
+        for each in [each for each, fold in self.memory.items() if key in fold.reads]:
+            del self.memory[each]
+        for context in self.engine.key_readers.get(key, ()):
+            self.engine.enqueue(context)

@@ -1,0 +1,96 @@
+"""Follows an engine from its entry: the start function with the resolved record, and what serves requests."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from assay.engines import probes
+from assay.flow.interpreter import Interpreter
+from assay.flow.reach import registry
+from assay.flow.reach.calling import _context, _names
+from assay.flow.reach.context import Context, Outcome
+from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES
+from assay.flow.reach.engine import Engine
+from assay.flow.reach.runner import Runner
+from assay.flow.values import MISSING, Decorated, Function, Instance, Wrapped
+
+_ROUTES = frozenset(
+    {
+        "get",
+        "post",
+        "put",
+        "delete",
+        "patch",
+        "head",
+        "api_route",
+        "route",
+        "websocket",
+        "middleware",
+        "on_event",
+        "exception_handler",
+    }
+)
+
+
+def run_once(engine: Engine, context: Context) -> Outcome:
+    """One run through a context."""
+    return Runner(engine, context).run_function()
+
+
+def followed(i: Interpreter, record: Instance, name: str) -> Engine:
+    """The engine of that name, followed from its entry with the record to where nothing changes."""
+    engine = Engine(i, record, run_once)
+    registry.add(engine, name)
+    for module, function in probes.STARTS[name].serve:
+        state = i.modules.state(module)
+        found = engine.module_level(state, function) if state is not None else MISSING
+        while isinstance(found, Wrapped | Decorated):
+            found = found.function
+        if isinstance(found, Function):
+            _begin(engine, found)
+            break
+    done: set[str] = set()
+    while True:
+        engine.settle()
+        waiting = [each for each in engine.touched_modules if each not in done]
+        if not waiting or engine.gave_up:
+            return engine
+        for each in waiting:
+            done.add(each)
+            _add_routes(engine, each)
+
+
+def _begin(engine: Engine, function: Function) -> None:
+    run = Runner(engine, Context(function.node, function.module, "entry", -1))
+    known = engine.elements.known(engine.record)
+    context = _context(run, function, None, [known], {})
+    names = _names(function.node)
+    for at, name in enumerate(names):
+        default = function.defaults[at - len(names)] if at >= len(names) - len(function.defaults) else None
+        cell = context.parameters[name]
+        cell.initial = cell.value = known if at == 0 else engine.lift(default) if default else RUN
+    engine.root(context, ALWAYS)
+
+
+def _add_routes(engine: Engine, name: str) -> None:
+    """Functions that a module hands to a web framework by a decorator are called by requests."""
+    state = engine.i.modules.state(name)
+    for statement in state.module.tree.body if state is not None else ():
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+            _is_route(each) for each in statement.decorator_list
+        ):
+            found: Any = engine.module_level(state, statement.name)
+            while isinstance(found, Wrapped | Decorated):
+                found = found.function
+            if isinstance(found, Function) and found.node is statement:
+                run = Runner(engine, Context(found.node, state, "route", -1))
+                context = _context(run, found, None, [], {})
+                for cell in context.parameters.values():
+                    cell.initial = cell.value = RUN
+                engine.root(context, SOMETIMES)
+
+
+def _is_route(decorator: ast.expr) -> bool:
+    inner = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(inner, ast.Attribute) and inner.attr in _ROUTES and isinstance(inner.value, ast.Name)

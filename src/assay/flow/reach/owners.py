@@ -1,0 +1,489 @@
+"""Reads and writes attributes and elements of whatever an expression may stand for."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from assay.flow import attributes, operations
+from assay.flow.reach.elements import (
+    CHANGED,
+    MARKS,
+    NOTHING,
+    RUN,
+    RUNTIME,
+    Closure,
+    Doubt,
+    Element,
+    Known,
+    Method,
+    Obj,
+    Seq,
+    Thing,
+    Value,
+    is_plain,
+    joined,
+    union,
+)
+from assay.flow.values import (
+    MISSING,
+    Bound,
+    Class,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Member,
+    ModuleValue,
+    Native,
+    Partial,
+    Touched,
+    Unknown,
+    Wrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assay.flow.reach.runner import Runner
+
+
+def attribute(run: Runner, node: ast.AST, owner: Value, name: str, default: Value | None = None) -> Value:
+    """`owner.name`; with a default, that where there is no such attribute."""
+    found = NOTHING
+    for each in owner - MARKS:
+        part = _attribute(run, node, each, name, has_default=default is not None)
+        if not part and default is not None:
+            part = default
+        found = joined(found, part)
+    if not found:
+        return run.engine.stall(node, run.context)
+    remarks = owner & MARKS
+    return found | remarks if remarks else found
+
+
+def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_default: bool) -> Value:
+    engine = run.engine
+    if isinstance(each, Known):
+        return of_known(run, node, each, name)
+    if isinstance(each, Obj):
+        return of_object(run, node, each, name, has_default=has_default)
+    if isinstance(each, Thing):
+        if each is RUNTIME and engine.overlay is None and name in engine.fields:
+            engine.unbound.setdefault(name, {})[node] = run.context
+        made = engine.elements.thing(f"?.{name}")
+        cell = engine.cells.get(("thing", name))
+        return joined(made, run.read(cell)) if cell is not None else made
+    if isinstance(each, Doubt):
+        return frozenset({each})
+    if isinstance(each, Seq):
+        return engine.elements.method(name, each)
+    if isinstance(each, Method | Closure) and name == "__name__":
+        return RUN
+    return RUN
+
+
+def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
+    """An attribute of a value of the interpreter."""
+    value = each.value
+    engine = run.engine
+    if value is None:
+        return NOTHING
+    if isinstance(value, Instance):
+        return _of_instance(run, node, each, value, name)
+    if isinstance(value, ModuleValue):
+        from assay.flow.reach.expressions import imported
+
+        return imported(run, value.name, name)
+    if isinstance(value, External):
+        found = engine.i.outside.member(engine.i, value, name)
+        return NOTHING if found is MISSING else engine.lift(found)
+    if isinstance(value, Class):
+        cell = engine.cells.get(("attribute", each, name))
+        if cell is not None:
+            return run.read(cell)
+        return _strict(run, each, name) or _of_class(run, each, value, name)
+    if isinstance(value, Member):
+        return _strict(run, each, name) or _bound(run, node, value.cls, each, name)
+    if isinstance(value, Decorated):
+        return RUN
+    if isinstance(value, Unknown | Function | Wrapped | Native | Partial | Bound):
+        return _strict(run, each, name) or RUN
+    return engine.elements.method(name, each)
+
+
+def _of_instance(run: Runner, node: ast.AST, each: Known, value: Instance, name: str) -> Value:
+    engine = run.engine
+    engine.key_readers.setdefault((id(value), name), {})[run.context] = None
+    if value is engine.record and name in engine.fields:
+        engine.record_read(name, node, run.context)
+    cell = engine.cells.get(("attribute", each, name))
+    if cell is not None:
+        return run.read(cell)
+    overlay = engine.overlay
+    if overlay is not None and (id(value), name) in overlay.changed:
+        other = overlay.counterpart(value)
+        found = overlay.attribute(other, name)
+        if found is not None:
+            old = engine.lift(value.attributes.get(name, MISSING))
+            return found | {CHANGED} if found != old else found
+    found = _strict(run, each, name)
+    if found:
+        return found
+    return _bound(run, node, value.cls, each, name)
+
+
+def _strict(run: Runner, each: Known, name: str) -> Value:
+    i = run.i
+
+    def evaluate(owner: Any) -> Any:
+        return i.force(attributes.find(i, owner, name))
+
+    return run.engine.folding.fold(("attribute", each, name), (each.value,), evaluate, run.context) or NOTHING
+
+
+def _of_class(run: Runner, each: Known, cls: Class, name: str) -> Value:
+    found = run.engine.class_attribute(cls, name)
+    if isinstance(found, Wrapped) and found.kind == "class":
+        return run.engine.elements.method(found.function, each)
+    return NOTHING if found is MISSING else run.engine.lift(found)
+
+
+def _bound(run: Runner, node: ast.AST, cls: Any, each: Element, name: str) -> Value:
+    """What a class attribute gives when read from an object."""
+    from assay.flow.reach import calling
+
+    engine = run.engine
+    found = engine.class_attribute(cls, name) if isinstance(cls, Class) else MISSING
+    if found is MISSING:
+        return RUN if isinstance(cls, Class) and cls.is_open else NOTHING
+    if isinstance(found, Wrapped):
+        if found.kind == "property":
+            inner = engine.force(found.function)
+            return calling.follow(run, node, inner, each, [], {})
+        if found.kind == "static":
+            return engine.lift(found.function)
+        if found.kind == "class":
+            return engine.elements.method(found.function, next(iter(engine.elements.known(cls))))
+        return engine.elements.method(found, each)
+    if isinstance(found, Function | Decorated):
+        if isinstance(found, Decorated) and "property" in found.label:
+            return calling.follow(run, node, found.function, each, [], {})
+        return engine.elements.method(found, each)
+    return engine.lift(found)
+
+
+def of_object(run: Runner, node: ast.AST, each: Obj, name: str, *, has_default: bool = False) -> Value:
+    """An attribute of an object that was made while the program is followed."""
+    engine = run.engine
+    if name == "__class__":
+        return engine.elements.known(each.cls)
+    if name == "__dict__":
+        return RUN
+    found = run.read(engine.attribute_cell(each, name))
+    cls = each.cls
+    declared = engine.class_attribute(cls, name) if isinstance(cls, Class) else MISSING
+    if declared is not MISSING and (not found or isinstance(declared, Function | Wrapped | Decorated)):
+        found = joined(found, _bound(run, node, cls, each, name))
+    if found or has_default:
+        return found
+    if isinstance(cls, Class) and engine.class_attribute(cls, "__getattr__") is not MISSING:
+        return RUN
+    if isinstance(cls, Class) and cls.is_open and name in _OF_MODULES:
+        return engine.elements.thing(f"module.{name}")
+    return NOTHING
+
+
+_OF_MODULES = frozenset(
+    {
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "parameters",
+        "named_parameters",
+        "named_modules",
+        "modules",
+        "named_buffers",
+        "buffers",
+        "children",
+        "state_dict",
+        "load_state_dict",
+        "eval",
+        "train",
+        "to",
+        "cuda",
+        "training",
+        "apply",
+        "requires_grad_",
+        "get_parameter",
+        "get_submodule",
+        "append",
+        "extend",
+        "args",
+    }
+)
+
+
+def has(run: Runner, each: Element, name: str) -> bool | None:
+    """Whether there is such an attribute; None if only a run would tell."""
+    engine = run.engine
+    if isinstance(each, Obj):
+        if run.read(engine.attribute_cell(each, name)):
+            return True
+        cls = each.cls
+        return isinstance(cls, Class) and (
+            engine.class_attribute(cls, name) is not MISSING or (cls.is_open and name in _OF_MODULES)
+        )
+    if isinstance(each, Known):
+        value = each.value
+        if isinstance(value, Instance) and ("attribute", each, name) in engine.cells:
+            return True
+        if isinstance(value, External | Unknown):
+            found = engine.i.outside.exists(engine.i, f"{getattr(value, 'dotted', '')}.{name}")
+            return True if found else None
+        if isinstance(value, Instance | Class | Member | ModuleValue) or is_plain(value):
+            i = run.i
+            key = ("has", each, name)
+            result = engine.folding.fold(
+                key, (value,), lambda v: i.force(attributes.find(i, v, name)) is not MISSING, run.context
+            )
+            if result:
+                only = next(iter(result))
+                return bool(only.value) if isinstance(only, Known) else None
+            if isinstance(value, Instance):
+                return bool(_bound_name(value.cls, name))
+            return hasattr(value, name) if is_plain(value) else None
+        return None
+    if isinstance(each, Method | Closure):
+        return None
+    return None
+
+
+def _bound_name(cls: Any, name: str) -> bool:
+    return isinstance(cls, Class) and any(
+        name in base.attributes for base in cls.line if isinstance(base, Class)
+    )
+
+
+def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    engine = run.engine
+    stands_in = getattr(run.context.node, "name", "") in ("__init__", "__post_init__")
+    for each in owner - MARKS:
+        if isinstance(each, Obj):
+            setter = _setter(run, each, name)
+            if setter is not None:
+                from assay.flow.reach import calling
+
+                calling.follow(run, node, setter, each, [value], {})
+                continue
+            run.write(engine.attribute_cell(each, name), value, stands_in=stands_in)
+        elif isinstance(each, Known):
+            _store_known(run, each, name, value)
+        elif isinstance(each, Thing):
+            run.write(engine.cell(("thing", name)), value)
+
+
+def _setter(run: Runner, each: Obj, name: str) -> Any:
+    """The function of a property's setter, if the attribute is one."""
+    if not isinstance(each.cls, Class):
+        return None
+    found = run.engine.class_attribute(each.cls, name)
+    if isinstance(found, Wrapped) and found.kind == "property":
+        for base in each.cls.line:
+            if isinstance(base, Class):
+                node = _setter_node(base, name)
+                if node is not None:
+                    inner = run.engine.force(found.function)
+                    if isinstance(inner, Function):
+                        made = _SETTERS.get(node)
+                        if made is None:
+                            made = _SETTERS[node] = Function(node, inner.module, inner.closure)
+                            made.owner = base
+                        return made
+    return None
+
+
+_SETTERS: dict[ast.AST, Function] = {}
+
+
+def _setter_node(cls: Class, name: str) -> Any:
+    for statement in cls.module.module.tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == cls.name:
+            for each in statement.body:
+                if isinstance(each, ast.FunctionDef) and each.name == name:
+                    for decorator in each.decorator_list:
+                        if isinstance(decorator, ast.Attribute) and decorator.attr == "setter":
+                            return each
+    return None
+
+
+def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
+    engine = run.engine
+    owner = each.value
+    if isinstance(owner, Instance | Class):
+        label = ("attribute", each, name)
+        cell = engine.cells.get(label)
+        if cell is None:
+            before = owner.attributes.get(name, MISSING)
+            initial = engine.lift(before) if before is not MISSING else NOTHING
+            cell = engine.cell(label, lambda: initial)
+            if isinstance(owner, Instance):
+                engine.folding.outgrow(owner, name)
+        run.write(cell, value)
+    elif isinstance(owner, ModuleValue):
+        state = run.i.modules.state(owner.name)
+        if state is not None and name in state.rebound:
+            run.write(engine.module_cell(state, name), value)
+
+
+# ---------------------------------------------------------------- elements of collections
+
+
+def item(run: Runner, node: ast.AST, owner: Value, key: Value) -> Value:
+    """`owner[key]`."""
+    found = NOTHING
+    dead = False
+    for each in owner - MARKS:
+        part = _item(run, node, each, key)
+        if part is None:
+            dead = True
+            continue
+        found = joined(found, part)
+    if found:
+        return found | ((owner | key) & MARKS)
+    if dead:
+        names = ", ".join(repr(e.value) for e in key if isinstance(e, Known))
+        run.die(node, "KeyError", names)
+        return NOTHING
+    return run.engine.stall(node, run.context)
+
+
+def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None:
+    """One element; None if there surely is no such key."""
+    engine = run.engine
+    if isinstance(each, Seq):
+        return _item_of_seq(run, each, key)
+    if isinstance(each, Known):
+        return _item_of_known(run, node, each, key)
+    if isinstance(each, Obj):
+        method = engine.class_attribute(each.cls, "__getitem__") if isinstance(each.cls, Class) else MISSING
+        if method is MISSING:
+            held = run.read(engine.attribute_cell(each, "[]"))
+            return held or RUN
+        from assay.flow.reach import calling
+
+        return calling.call_element(
+            run, node, next(iter(engine.elements.method(method, each))), [key], {}
+        )
+    if isinstance(each, Thing):
+        return RUN
+    if isinstance(each, Doubt):
+        return frozenset({each})
+    return RUN
+
+
+def _item_of_seq(run: Runner, each: Seq, key: Value) -> Value:
+    engine = run.engine
+    plain = [e for e in key - MARKS]
+    found = NOTHING
+    if plain and all(isinstance(e, Known) and is_plain(e.value) for e in plain) and each.kind in ("dict", "tuple"):
+        for e in plain:
+            assert isinstance(e, Known)
+            found = joined(found, run.read(engine.attribute_cell(each, f"[{e.value}]")))
+        found = joined(found, run.read(engine.attribute_cell(each, "[?]")))
+        if found or each.kind == "dict":
+            return found
+    return run.read(engine.attribute_cell(each, "[]"))
+
+
+def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value | None:
+    engine, value = run.engine, each.value
+    if isinstance(value, Decorated):
+        return engine.elements.thing(f"{getattr(value.function, 'name', 'kernel')}[]")
+    if isinstance(value, Unknown):
+        return engine.elements.thing(f"{getattr(value, 'dotted', '')}[]")
+    added = engine.cells.get(("attribute", each, "[]"))
+    extra = run.read(added) if added is not None else NOTHING
+    plain = key - MARKS
+    if not all(isinstance(e, Known) for e in plain):
+        return _any_item(run, value) | extra
+    found = NOTHING
+    missing = False
+    for e in plain:
+        assert isinstance(e, Known)
+        if isinstance(value, dict) and is_plain(e.value):
+            try:
+                missing = missing or e.value not in value
+            except Touched:
+                pass
+        result = engine.folding.fold(
+            ("item", each, e), (value, e.value), lambda o, k: operations.get_item(run.i, o, k), run.context
+        )
+        if result:
+            found = joined(found, result)
+    if not found and missing and not extra:
+        return None
+    if not found and isinstance(value, Instance):
+        method = engine.class_attribute(value.cls, "__getitem__")
+        if method is not MISSING:
+            from assay.flow.reach import calling
+
+            bound = next(iter(engine.elements.method(method, each)))
+            return calling.call_element(run, node, bound, [key], {})
+    return (found or RUN) | extra
+
+
+def _any_item(run: Runner, value: Any) -> Value:
+    try:
+        if isinstance(value, dict):
+            return union(run.engine.lift(e) for e in list(value.values())[:24]) or RUN
+        if isinstance(value, list | tuple):
+            return union(run.engine.lift(e) for e in value[:24]) or RUN
+    except Touched:
+        pass
+    return RUN
+
+
+def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.AST | None = None) -> None:
+    """`each[key] = value`."""
+    engine = run.engine
+    if isinstance(each, Seq | Known) or (isinstance(each, Obj) and not _has_setitem(run, each)):
+        if isinstance(each, Known) and not isinstance(each.value, list | dict):
+            if value & MARKS and node is not None:
+                run.event(node, "value", "is handed on", changed=True)
+            return
+        run.write(engine.attribute_cell(each, "[]"), value)
+        if isinstance(each, Seq) and each.kind == "dict":
+            run.write(engine.attribute_cell(each, "keys"), key)
+            plain = [e for e in key - MARKS if isinstance(e, Known) and is_plain(e.value)]
+            for e in plain:
+                engine.keys.setdefault(each, {})[e.value] = None
+                run.write(engine.attribute_cell(each, f"[{e.value}]"), value)
+            if len(plain) != len(key - MARKS):
+                run.write(engine.attribute_cell(each, "[?]"), value)
+    elif isinstance(each, Obj):
+        from assay.flow.reach import calling
+
+        method = engine.class_attribute(each.cls, "__setitem__")
+        bound = next(iter(engine.elements.method(method, each)))
+        calling.call_element(run, node or run.context.node, bound, [key, value], {})
+    elif isinstance(each, Thing) and node is not None:
+        changed = bool((value | key) & MARKS)
+        run.event(node, "value", "is written into something of run time", changed=changed)
+
+
+def _has_setitem(run: Runner, each: Obj) -> bool:
+    return isinstance(each.cls, Class) and run.engine.class_attribute(each.cls, "__setitem__") is not MISSING
+
+
+def noted_environment(run: Runner, origins: Iterable[str]) -> Value:
+    """Who depends on which environment variables; a remark if one differs in run B."""
+    overlay = run.engine.overlay
+    found = NOTHING
+    for name in origins:
+        if name.startswith("environment "):
+            run.engine.key_readers.setdefault((0, name), {})[run.context] = None
+            if overlay is not None and (0, name) in overlay.changed:
+                found = frozenset({CHANGED})
+    return found

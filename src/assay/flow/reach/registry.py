@@ -1,0 +1,77 @@
+"""Registries that import modules by name: model classes by architecture."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from assay.engines import probes
+from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
+from assay.flow.reach.engine import Engine
+from assay.flow.values import MISSING, Class
+
+
+def add(engine: Engine, name: str) -> None:
+    """Tell the engine how its registries answer."""
+    for registry in probes.REGISTRIES.get(name, ()):
+        state = engine.i.modules.state(registry.module)
+        if state is None:
+            continue
+        for each in ast.walk(state.module.tree):
+            if isinstance(each, ast.FunctionDef) and each.name == registry.function:
+                engine.replacements[each] = _Lookup(engine, registry)
+
+
+class _Lookup:
+    """One registry of classes."""
+
+    def __init__(self, engine: Engine, registry: probes.Registry) -> None:
+        self.engine = engine
+        self.registry = registry
+        self._found: dict[str, Any] = {}
+
+    def __call__(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
+        from assay.flow.reach.expressions import iterated
+
+        found = NOTHING
+        for argument in arguments[-1:]:
+            for each in argument - MARKS:
+                names = frozenset({each})
+                if not (isinstance(each, Known) and isinstance(each.value, str)):
+                    names = iterated(run, node, names)[0]
+                for name in names - MARKS:
+                    if isinstance(name, Known) and isinstance(name.value, str):
+                        found = joined(found, self._pair(node, name.value))
+        return found or RUN
+
+    def _pair(self, node: ast.AST, name: str) -> Value:
+        cls = self.find(name)
+        if cls is None:
+            return NOTHING
+        return self.engine.elements.known((cls, name))
+
+    def find(self, name: str) -> Class | None:
+        """The class of an architecture, from the module that names it as its entry."""
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        found = self._found[name]
+        return found if isinstance(found, Class) else None
+
+    def _search(self, name: str) -> Any:
+        modules = self.engine.i.modules
+        folder = modules.modules.root.joinpath(*self.registry.package.split("."))
+        for path in sorted(folder.glob("*.py")):
+            data = path.read_bytes()
+            if name.encode() not in data or self.registry.attribute.encode() not in data:
+                continue
+            state = modules.state(f"{self.registry.package}.{path.stem}")
+            entry = self.engine.module_level(state, self.registry.attribute) if state is not None else MISSING
+            entry = self.engine.force(entry) if entry is not MISSING else MISSING
+            for each in entry if isinstance(entry, list) else [entry]:
+                each = self.engine.force(each)
+                if isinstance(each, Class) and each.name == name:
+                    return each
+        return None
+
+
+__all__ = ["Seq", "add"]

@@ -1,0 +1,251 @@
+"""What calls of things outside the tree do: nothing but answer, log, or something to the world."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from assay.flow.reach.elements import (
+    MARKS,
+    NOTHING,
+    RUN,
+    SOMETIMES,
+    Applied,
+    Closure,
+    Known,
+    Method,
+    Obj,
+    Value,
+)
+from assay.flow.values import Decorated, Function, Partial, Wrapped
+
+if TYPE_CHECKING:
+    from assay.flow.reach.calling import Keywords, Spread
+    from assay.flow.reach.runner import Runner
+
+_ANSWERS = (
+    "typing.",
+    "dataclasses.",
+    "logging.",
+    "time.",
+    "datetime.",
+    "os.path.",
+    "os.getenv",
+    "os.getpid",
+    "os.environ",
+    "os.listdir",
+    "os.cpu_count",
+    "re.",
+    "json.",
+    "copy.",
+    "functools.",
+    "itertools.",
+    "collections.",
+    "inspect.",
+    "warnings.",
+    "math.",
+    "enum.",
+    "abc.",
+    "uuid.",
+    "hashlib.",
+    "string.",
+    "random.",
+    "pathlib.",
+    "sys.",
+    "platform.",
+    "socket.gethost",
+    "importlib.",
+    "operator.",
+    "contextlib.",
+    "threading.Lock",
+    "threading.RLock",
+    "threading.Event",
+    "threading.current_thread",
+    "asyncio.Event",
+    "asyncio.Lock",
+    "asyncio.Queue",
+    "queue.",
+    "traceback.",
+    "psutil.",
+    "pynvml.",
+    "packaging.",
+    "torch.device",
+    "torch.Size",
+    "torch.dtype",
+    "torch.is_tensor",
+    "torch.get_",
+    "torch.is_",
+    "torch.iinfo",
+    "torch.finfo",
+    "torch.version",
+    "torch.cuda.get_",
+    "torch.cuda.is_",
+    "torch.cuda.current_",
+    "torch.cuda.device_count",
+    "torch.cuda.mem_get_info",
+    "torch.cuda.memory_",
+    "torch.distributed.get_",
+    "torch.distributed.is_",
+    "numpy.dtype",
+    "setproctitle",
+)
+"""Beginnings of dotted names whose call only gives an answer."""
+
+_ANSWERING = frozenset(
+    {
+        "get",
+        "keys",
+        "values",
+        "items",
+        "size",
+        "dim",
+        "numel",
+        "item",
+        "stride",
+        "element_size",
+        "data_ptr",
+        "is_contiguous",
+        "type",
+        "startswith",
+        "endswith",
+        "split",
+        "strip",
+        "lower",
+        "upper",
+        "format",
+        "join",
+        "replace",
+        "copy",
+        "encode",
+        "decode",
+        "count",
+        "index",
+        "isdigit",
+        "total_seconds",
+        "getLogger",
+        "isEnabledFor",
+        "acquire",
+        "release",
+        "locked",
+        "empty",
+        "qsize",
+        "is_alive",
+        "done",
+        "named_parameters",
+        "parameters",
+        "named_modules",
+        "modules",
+        "children",
+        "register_buffer",
+        "__init__",
+        "__post_init__",
+        "__enter__",
+        "__exit__",
+        "is_set",
+        "to_dict",
+        "rank",
+        "dtype",
+        "tolist",
+    }
+)
+"""Methods of things of run time that only give an answer."""
+
+_LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
+_STARTING = frozenset({"Process", "Thread", "Timer"})
+_HANDING_ON = frozenset({"run", "run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"})
+
+
+def call(
+    run: Runner,
+    node: ast.AST,
+    label: str,
+    arguments: list[Value],
+    keywords: Keywords,
+    spread: Spread | None,
+) -> Value:
+    """Call something outside the tree, by its dotted name or by where it came from."""
+    values = [*arguments, *keywords.values()]
+    last = label.rpartition(".")[2]
+    if last in _STARTING and "target" in keywords:
+        return _started(run, node, last, keywords)
+    remarks = NOTHING
+    for value in values:
+        remarks = remarks | (value & MARKS)
+    if spread is not None:
+        remarks = remarks | (spread.positional & MARKS)
+    kind = effect_of(label, last)
+    if kind:
+        run.event(node, kind, f"calls {label}" if label else "calls something of run time", changed=bool(remarks))
+    escape(run, node, values)
+    made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
+    return made | remarks if remarks else made
+
+
+def effect_of(label: str, last: str) -> str:
+    """What a call does: `effect`, `log`, or nothing."""
+    if last in _LOGGING:
+        return "log"
+    if label.startswith(_ANSWERS) or last in _ANSWERING or last in _HANDING_ON:
+        return ""
+    if last.startswith(("get_", "is_", "has_", "_get_")):
+        return ""
+    return "effect"
+
+
+def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value:
+    """A process or thread: its function is called with its arguments."""
+    from assay.flow.reach.calling import _exact_elements, call_element
+    from assay.flow.reach.expressions import iterated
+
+    given = keywords.get("args", NOTHING)
+    arguments = _exact_elements(run, given) if given else []
+    if arguments is None:
+        arguments = [iterated(run, node, given)[0] or RUN] * 8
+    named = keywords.get("kwargs", NOTHING)
+    from assay.flow.reach.calling import Spread
+
+    spread = None
+    if named:
+        spread = Spread()
+        spread.keywords = list(named - MARKS)
+    kept = run.tries
+    if last != "Process":
+        run.tries = [[]]
+    try:
+        for function in keywords["target"] - MARKS:
+            call_element(run, node, function, arguments, {}, spread)
+    finally:
+        run.tries = kept
+    run.event(node, "effect", f"starts a {last.lower()}")
+    return run.engine.elements.thing(f"{last}()")
+
+
+def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
+    """Functions that are handed to the outside may be called at any time with anything."""
+    from assay.flow.reach.calling import call_element
+
+    for value in values:
+        for each in value - MARKS:
+            inner = each.function if isinstance(each, Method) else getattr(each, "value", None)
+            callable_known = isinstance(each, Known) and isinstance(inner, Function | Wrapped | Partial | Decorated)
+            callable_method = isinstance(each, Method) and not isinstance(inner, str)
+            if callable_known or callable_method or isinstance(each, Closure | Applied):
+                level = run.level
+                run.level = min(level, SOMETIMES)
+                count = _count(each)
+                call_element(run, node, each, [RUN] * count, {})
+                run.level = level
+
+
+def _count(each: object) -> int:
+    function = getattr(each, "function", None) or getattr(each, "value", None) or each
+    while isinstance(function, Wrapped | Decorated | Partial):
+        function = function.function
+    node = getattr(function, "node", None) or getattr(each, "node", None)
+    if node is None or not hasattr(node, "args") or not isinstance(node.args, ast.arguments):
+        return 0
+    required = len(node.args.posonlyargs) + len(node.args.args)
+    return required - 1 if isinstance(each, Method) else required
+
+
+__all__ = ["Obj"]
