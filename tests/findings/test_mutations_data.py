@@ -7,6 +7,7 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ VERDICTS = {"incompatible", "already_on", "dead", "no_op", "effective", "unknown
 @pytest.mark.registry
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation["name"])
 def test_each_edit_applies_and_the_file_still_parses(
-    mutation: dict, engine_tree: Callable[[str], Path]
+    mutation: dict[str, Any], engine_tree: Callable[[str], Path]
 ) -> None:
     texts: dict[str, str] = {}
     for edit in mutation["edits"]:
