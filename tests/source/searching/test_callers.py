@@ -158,7 +158,8 @@ CLASSES = """
         ("TABLE = [A]", ["reference n:2"]),
         ("A.make()", ["reference n:2"]),
         ("pkg.m.A()", ["call n:2"]),
-        ("if isinstance(x, A) or issubclass(y, (A, C)): pass", []),
+        ("if isinstance(x, A) or isinstance(y, (A, C)): pass", []),
+        ("if issubclass(y, (A, C)): pass", ["reference n:2"]),
         ("try: f()\nexcept (A, C): pass", []),
         ("def f(a: A) -> 'A': b: A = a", []),
         ("class F:\n  a: A", ["annotation n:3"]),
@@ -185,6 +186,45 @@ def test_what_has_no_name_to_be_called_by_needs_the_object(write_tree: WriteTree
     root = write_tree({"pkg/m.py": CLASSES, "pkg/n.py": "from pkg.m import A\nA()\nx.forward()"})
     assert "construction n:2" in callers(root, "A.__len__")
     assert {"call n:3", "construction n:2"} <= set(callers(root, "A.forward"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[c for c in getmembers(mod) if issubclass(c, Base)]", ["reference n:2"]),
+        ("[c() for c in Base.__subclasses__()]", ["reference n:2"]),
+        ("Base()", []),
+        ("isinstance(x, Base)", []),
+    ],
+)
+def test_classes_that_are_found_without_their_name(
+    write_tree: WriteTree, text: str, expected: list[str]
+) -> None:
+    files = {
+        "pkg/m.py": "class Base: pass\nclass Mid(Base): pass\nclass A(Mid):\n  def __init__(self): pass",
+        "pkg/n.py": f"from pkg.m import Base\n{text}",
+    }
+    assert callers(write_tree(files), "A.__init__") == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("class Base:\n  def __init_subclass__(cls): add(cls)\nclass A(Base):", ["reference m:3"]),
+        ("class A(metaclass=Registering):", ["reference m:1"]),
+        ("class A(metaclass=ABCMeta):", []),
+    ],
+)
+def test_classes_that_register_themselves(write_tree: WriteTree, head: str, expected: list[str]) -> None:
+    root = write_tree({"pkg/m.py": f"{head}\n  def __init__(self): pass"})
+    assert callers(root, "A.__init__") == expected
+
+
+def test_a_method_that_only_a_library_can_call_needs_the_object(write_tree: WriteTree) -> None:
+    text = "class A(x.Outside):\n  def hook(self): pass\nclass B:\n  def hook2(self): pass\nA(), B()"
+    root = write_tree({"pkg/m.py": text})
+    assert callers(root, "A.hook") == ["construction m:5"]
+    assert callers(root, "B.hook2") == []
 
 
 def test_classes_and_those_that_derive_from_them(write_tree: WriteTree) -> None:

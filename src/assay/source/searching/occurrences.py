@@ -68,11 +68,6 @@ class Occurrences:
         found += self._texts(module, index, word)
         return sorted(found, key=_position)
 
-    def statement(self, mention: Mention) -> ast.stmt | None:
-        """The innermost statement around an occurrence."""
-        around = (parent for parent, _ in self.index(mention.module).ancestors(mention.node))
-        return next((node for node in around if isinstance(node, ast.stmt)), None)
-
     def unread(self, word: str) -> tuple[str, ...]:
         """Modules that hold the word and cannot be parsed."""
         return tuple(name for name in self.files.holding(word) if self.modules.module(name) is None)
