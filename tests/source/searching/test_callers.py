@@ -201,8 +201,9 @@ def test_classes_that_are_found_without_their_name(
     write_tree: WriteTree, text: str, expected: list[str]
 ) -> None:
     files = {
-        "pkg/m.py": "class Base: pass\nclass Mid(Base): pass\nclass A(Mid):\n  def __init__(self): pass",
-        "pkg/n.py": f"from pkg.m import Base\n{text}",
+        "pkg/base.py": "class Base: pass",
+        "pkg/m.py": "from pkg.base import Base as B\nclass A(B):\n  def __init__(self): pass",
+        "pkg/n.py": f"from pkg.base import Base\n{text}",
     }
     assert callers(write_tree(files), "A.__init__") == expected
 

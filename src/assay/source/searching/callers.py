@@ -9,8 +9,8 @@ from assay.source.declaring.module import Module
 from assay.source.searching.constructions import Constructions
 from assay.source.searching.index import FunctionNode
 from assay.source.searching.occurrences import Occurrences
-from assay.source.searching.places import PROPERTIES, SETTERS, Places, last_name
-from assay.source.searching.references import References
+from assay.source.searching.places import PROPERTIES, SETTERS, Places
+from assay.source.searching.references import References, last_name
 from assay.source.searching.scope import Call, Class
 
 _CALLED_BY_LIBRARIES = frozenset(

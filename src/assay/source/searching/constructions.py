@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from assay.source.declaring.module import Module
 from assay.source.searching.index import FunctionNode
 from assay.source.searching.occurrences import Occurrences
-from assay.source.searching.places import Places, last_name
-from assay.source.searching.references import References
+from assay.source.searching.places import Places
+from assay.source.searching.references import References, last_name
 from assay.source.searching.scope import Call, Class, Mention
 
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
@@ -42,9 +42,10 @@ class Constructions:
 
     def has_outside_base(self, cls: Class) -> bool:
         """Whether a class derives, perhaps through others, from one that the tree does not hold."""
-        names = (last_name(base) for ancestor in (cls, *self._ancestors(cls)) for base in ancestor.node.bases)
         return any(
-            not name or (name not in _PLAIN_BASES and not self._references.classes(name)) for name in names
+            not known and name not in _PLAIN_BASES
+            for each in (cls, *self._ancestors(cls))
+            for name, known in self._references.bases(each)
         )
 
     def _construction(self, mention: Mention, method: str) -> Iterator[Call]:
@@ -107,8 +108,8 @@ class Constructions:
         """The classes of the tree that it may derive from, by name."""
         seen, pending = {id(cls.node)}, [cls]
         while pending:
-            for name in filter(None, map(last_name, pending.pop().node.bases)):
-                for base in self._references.classes(name):
+            for _, known in self._references.bases(pending.pop()):
+                for base in known:
                     if id(base.node) not in seen:
                         seen.add(id(base.node))
                         pending.append(base)

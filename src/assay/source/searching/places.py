@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assay.source.declaring.module import Module
 from assay.source.searching.occurrences import Occurrences
-from assay.source.searching.references import Definition
+from assay.source.searching.references import Definition, last_name
 from assay.source.searching.scope import Call, CallKind, Mention, scope_of
 
 PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "getter"})
@@ -72,12 +72,3 @@ class Places:
             isinstance(target, ast.Name) and target.id == "__all__"
             for target in (*targets, getattr(statement, "target", None))
         )
-
-
-def last_name(node: ast.expr) -> str | None:
-    """`c` of `c`, `a.b.c`, `a.b.c(…)` and `a.b.c[…]`."""
-    while isinstance(node, ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else None

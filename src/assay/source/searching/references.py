@@ -14,6 +14,15 @@ Definition = FunctionNode | ast.ClassDef
 _LOADS = ("name-load", "attribute-load")
 
 
+def last_name(node: ast.expr) -> str | None:
+    """`c` of `c`, `a.b.c`, `a.b.c(…)` and `a.b.c[…]`."""
+    while isinstance(node, ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
 class References:
     """Follows the names of definitions through imports; leaves out only what certainly is something else."""
 
@@ -52,6 +61,16 @@ class References:
                     found[id(derived)] = Class(mention.module, derived)
                     pending.append(found[id(derived)])
         return tuple(found.values())[1:]
+
+    def bases(self, cls: Class) -> Iterator[tuple[str | None, tuple[Class, ...]]]:
+        """Of each base the last part of its name, and the classes of the tree that it may be."""
+        for base in cls.node.bases:
+            name = last_name(base)
+            named = self.classes(name) if name else ()
+            found = self._at.modules.lookup(cls.module, name) if name and isinstance(base, ast.Name) else None
+            if isinstance(found, Defined) and isinstance(found.node, ast.ClassDef):
+                named = (*named, Class(found.module, found.node))  # it may be imported under another name
+            yield name, named
 
     def owner(self, module: Module, node: Definition) -> Owner:
         """What the name is bound in: its class, its function, or the module."""
