@@ -18,9 +18,16 @@ from assay.source.declaring.operations import NotKnown, binary, formatted
 from assay.source.fetching.cache import Omitted, default_cache
 from assay.source.fetching.tree import Tree, open_tree
 from assay.source.progress import Progress, no_progress
+from assay.source.searching.conditions import Condition
+from assay.source.searching.scope import Call, CallKind, Class, Mention, MentionKind, Scope
+from assay.source.searching.sites import Sites
 
 __all__ = [
     "ArgumentWord",
+    "Call",
+    "CallKind",
+    "Class",
+    "Condition",
     "ConfigEntry",
     "Constant",
     "Declarations",
@@ -28,6 +35,8 @@ __all__ = [
     "Field",
     "Gap",
     "Given",
+    "Mention",
+    "MentionKind",
     "Module",
     "Modules",
     "NotKnown",
@@ -38,7 +47,9 @@ __all__ = [
     "ProblemKind",
     "Progress",
     "ReadConfig",
+    "Scope",
     "Site",
+    "Sites",
     "Tree",
     "absolute",
     "binary",

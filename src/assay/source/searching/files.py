@@ -1,0 +1,105 @@
+"""Which Python files of a tree hold a word, by their bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.source.declaring.module import MAX_BYTES, clean
+
+_WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_SKIPPED_FOLDERS = frozenset({"__pycache__", ".git"})
+
+
+class Files:
+    """The Python files below one folder, read when first asked for and kept as one text."""
+
+    def __init__(self, root: Path, folder: str) -> None:
+        """`folder` is a path from `root`, with slashes."""
+        self._root = root
+        self._folder = folder
+        self._read = False
+        self._data = b""
+        self._names: list[str] = []
+        self._starts: list[int] = []
+        self._unsearched: list[str] = []
+        self._held: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def unsearched(self) -> tuple[str, ...]:
+        """Files that are too large to be searched."""
+        self._read_all()
+        return tuple(self._unsearched)
+
+    def holding(self, word: str) -> tuple[str, ...]:
+        """Dotted names of the modules that hold the word as a whole identifier, by folder and file."""
+        if word not in self._held:
+            self._read_all()
+            searchable = word and "\n" not in word  # files are joined by line ends
+            self._held[word] = tuple(self._search(word.encode(errors="replace"))) if searchable else ()
+        return self._held[word]
+
+    def with_class(self, name: str) -> tuple[str, ...]:
+        """Dotted names of the modules that may define a class of that name."""
+        self._read_all()
+        wanted = re.escape(name.encode(errors="replace"))
+        head = re.compile(rb"\bclass[\s\\]+" + wanted + rb"(?![A-Za-z0-9_])")
+        found = (bisect_right(self._starts, match.start()) - 1 for match in head.finditer(self._data))
+        return tuple(dict.fromkeys(self._names[file] for file in found))
+
+    def _search(self, word: bytes) -> Iterator[str]:
+        data = self._data
+        at = data.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if data[at - 1] not in _WORD and data[end] not in _WORD:
+                file = bisect_right(self._starts, at) - 1
+                yield self._names[file]
+                end = self._starts[file + 1]
+            at = data.find(word, end)
+
+    def _read_all(self) -> None:
+        if self._read:
+            return
+        self._read = True
+        pieces, at = [b"\n"], 1
+        for name, path in self._modules():
+            with path.open("rb") as stream:
+                data = stream.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                self._unsearched.append(path.relative_to(self._root).as_posix())
+                continue
+            self._names.append(name)
+            self._starts.append(at)
+            pieces += (data, b"\n")
+            at += len(data) + 1
+        self._starts.append(at)
+        self._data = b"".join(pieces)
+
+    def _modules(self) -> Iterator[tuple[str, Path]]:
+        """Dotted name and file; a module beside a package of its name cannot be imported and is left out."""
+        for folder, names in self._folders():
+            packages = {name for name in os.listdir(folder) if (folder / name / "__init__.py").is_file()}
+            dotted = ".".join(folder.relative_to(self._root).parts)
+            for name in names:
+                stem = name.removesuffix(".py")
+                if stem == "__init__":
+                    yield dotted, folder / name
+                elif stem not in packages:
+                    yield f"{dotted}.{stem}" if dotted else stem, folder / name
+
+    def _folders(self) -> Iterator[tuple[Path, list[str]]]:
+        """Each folder with its Python files that are no links."""
+        for parent, folders, names in os.walk(self._root / self._folder):
+            folders[:] = sorted(
+                name for name in folders if name not in _SKIPPED_FOLDERS and clean(name) == name
+            )
+            paths = (Path(parent, name) for name in sorted(names) if clean(name) == name)
+            yield (
+                Path(parent),
+                [path.name for path in paths if path.suffix == ".py" and stat.S_ISREG(path.lstat().st_mode)],
+            )
