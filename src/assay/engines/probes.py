@@ -46,6 +46,16 @@ CALLED_CONSTANTS: Mapping[str, Any] = {
 }
 """Functions with the same result wherever the engine serves on an accelerator of NVIDIA or AMD."""
 
+ONLY_AT_START = frozenset(
+    {
+        "torch.distributed.is_initialized",
+        "torch.cuda.is_initialized",
+        "torch.cuda.current_device",
+        "os.getpid",
+    }
+)
+"""Those of them that answer otherwise in a worker that serves."""
+
 ABSENT = frozenset(
     {"torch.npu", "torch.hpu", "torch.musa", "torch.version.musa", "torch.mlu", "torch.version.npu"}
 )

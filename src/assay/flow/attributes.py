@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.flow import classes
 from assay.flow.interpreter import Interpreter
+from assay.flow.machine import same
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -78,7 +79,9 @@ def type_name(value: Any) -> str:
 def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     cls = owner.cls
     if i.machine.strict is not None:
-        _noted(i.machine.strict, owner, name)
+        kept = _noted(i.machine.strict, owner, name)
+        if kept is not MISSING:
+            return kept
     if name in owner.attributes:
         _read(i, owner, name)
         return owner.attributes[name]
@@ -102,12 +105,18 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     return MISSING
 
 
-def _noted(strict: Strict, owner: Instance, name: str) -> None:
+def _noted(strict: Strict, owner: Instance, name: str) -> Any:
+    """Note that the attribute of an older object is read; its value, where something else keeps it."""
+    if strict.has_made(owner):
+        return MISSING
     key = (id(owner), name)
+    strict.reads.add(key)
     if key in strict.changed:
-        raise NotPure(name)
-    if id(owner) not in strict.made:
-        strict.reads.add(key)
+        kept = strict.changed[key]()
+        if kept is MISSING:
+            raise NotPure(name)
+        return kept
+    return MISSING
 
 
 def _read(i: Interpreter, owner: Instance, name: str) -> None:
@@ -200,8 +209,12 @@ def _clear(i: Interpreter, owner: Wrapped) -> None:
 def put(i: Interpreter, owner: Any, name: str, value: Any, reads: set[str]) -> None:
     """`owner.name = value`."""
     owner = i.force(owner)
-    if i.machine.strict is not None and id(owner) not in i.machine.strict.made:
-        raise NotPure(name)
+    if i.machine.strict is not None and not i.machine.strict.has_made(owner):
+        if isinstance(owner, Instance) and same(owner.attributes.get(name, MISSING), value):
+            return
+        if not isinstance(owner, Instance) or (isinstance(owner.cls, Class) and owner.cls.is_record):
+            raise NotPure(name)
+        i.machine.strict.touched[id(owner)] = owner
     if isinstance(owner, Choice):
         i.machine.fork(
             owner.test,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.flow import classes
+from assay.flow.outside.decorators import copied
 from assay.flow.interpreter import MAX_DEPTH, Interpreter
 from assay.flow.machine import Path
 from assay.flow.values import (
@@ -140,6 +141,8 @@ def _cached(i: Interpreter, function: Wrapped, arguments: list[Any], keywords: d
         i.machine.put(function.store, key, found)
         i.machine.put(function.origins, key, Origin(reads))
     i.machine.reads |= function.origins.get(key, Origin())
+    if i.machine.strict is not None:
+        return copied(found, {})  # as another process would make it
     return found
 
 
@@ -149,8 +152,6 @@ def _call_class(i: Interpreter, function: Class, arguments: list[Any], keywords:
 
 def _call_library(i: Interpreter, function: Library, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     made = Instance(function)
-    if i.machine.strict is not None:
-        i.machine.strict.made[id(made)] = made
     begin = function.attributes.get("__init__")
     if begin is not None:
         i.call(begin, [made, *arguments], keywords)

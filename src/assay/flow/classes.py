@@ -151,8 +151,6 @@ def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict
     if cls.is_enum:
         return _member(i, cls, arguments)
     made = Instance(cls)
-    if i.machine.strict is not None:
-        i.machine.strict.made[id(made)] = made
     begin = class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:
         _fill(i, made, cls, arguments, keywords)

@@ -15,6 +15,7 @@ from assay.flow.values import (
     External,
     Frame,
     Instance,
+    ModuleValue,
     Raised,
     Touched,
     Unknown,
@@ -92,8 +93,15 @@ class Interpreter:
 
     def force(self, value: Any) -> Any:
         """The value as far as the present path decides it."""
+        passed: set[tuple[str, str]] = set()
         while True:
             if isinstance(value, Deferred):
+                place = (value.module, value.name)
+                if place in passed:
+                    if self.modules.has(".".join(place)):
+                        return ModuleValue(".".join(place))
+                    return Unknown(f"{value.name} is imported in a circle", ("circle", *place))
+                passed.add(place)
                 value = self.modules.force(value)
             elif isinstance(value, Choice) and value.test.key in self.machine.assumed:
                 value = value.yes if self.machine.assumed[value.test.key] else value.no

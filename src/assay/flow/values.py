@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+import itertools
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -134,22 +135,37 @@ class Deferred(Open):
         self.module, self.name = module, name
 
 
+_SERIALS = itertools.count()
+
+
 class VList(list[Any]):
     """A list of the interpreted program."""
 
-    __slots__ = ()
+    __slots__ = ("serial",)
+
+    def __init__(self, *contents: Any) -> None:
+        super().__init__(*contents)
+        self.serial = next(_SERIALS)
 
 
 class VDict(dict[Any, Any]):
     """A dict of the interpreted program."""
 
-    __slots__ = ()
+    __slots__ = ("serial",)
+
+    def __init__(self, *contents: Any) -> None:
+        super().__init__(*contents)
+        self.serial = next(_SERIALS)
 
 
 class VSet(set[Any]):
     """A set of the interpreted program."""
 
-    __slots__ = ()
+    __slots__ = ("serial",)
+
+    def __init__(self, *contents: Any) -> None:
+        super().__init__(*contents)
+        self.serial = next(_SERIALS)
 
 
 class OpenList(VList):
@@ -373,9 +389,11 @@ class Class:
 class Instance:
     """An object of a class of the tree, or of a modelled one."""
 
-    __slots__ = ("attributes", "cls", "origins")
+    __slots__ = ("attributes", "cls", "origins", "serial")
 
     def __init__(self, cls: Any) -> None:
+        self.serial = next(_SERIALS)
+        """Objects that were made later have a higher one."""
         self.cls = cls
         self.attributes: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
@@ -438,13 +456,19 @@ class NotPure(Exception):
 class Strict:
     """What a strict evaluation has read and made: it must depend on nothing else, and change nothing."""
 
-    __slots__ = ("changed", "made", "reads")
+    __slots__ = ("began", "changed", "reads", "touched")
 
-    def __init__(self, changed: set[tuple[int, str]]) -> None:
+    def __init__(self, changed: Mapping[tuple[int, str], Callable[[], Any]]) -> None:
         self.changed = changed
-        """Attributes (identity of the owner, name) that may not be read: something else keeps their value."""
+        """Attributes (identity of the owner, name) that something else keeps: what it holds, or `MISSING`."""
         self.reads: set[tuple[int, str]] = set()
-        self.made: dict[int, Any] = {}
+        self.began = next(_SERIALS)
+        self.touched: dict[int, Any] = {}
+        """Older objects that were changed: all of that is undone, and counts if the result holds them."""
+
+    def has_made(self, owner: Any) -> bool:
+        """Whether the evaluation itself has made that object."""
+        return bool(getattr(owner, "serial", -1) > self.began)
 
 
 class OutOfFuel(Exception):

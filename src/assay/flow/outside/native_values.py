@@ -158,6 +158,8 @@ def _change(
     i: Interpreter, owner: Any, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     i.machine.step()
+    if name == "move_to_end" and i.machine.strict is not None:
+        return None  # the order of a cache is no content
     i.machine.changing(owner)
     values = [i.force(each) for each in arguments]
     if name in ("append", "insert") or (name == "setdefault" and not isinstance(values[0], Unknown | Choice)):

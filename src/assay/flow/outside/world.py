@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.engines import probes
-from assay.facts import Facts
+from assay.facts import Fact, Facts
 from assay.flow.interpreter import Interpreter
 from assay.flow.outside import decorators, files, native_values, standard_library, transformers
 from assay.flow.outside.environment import Environment
@@ -44,6 +44,8 @@ class Outside:
         self.overridden: dict[str, Any] = {}
         self.models: dict[str, Any] = {}
         """Config classes that the engine registers with transformers, by model type."""
+        self.is_serving = False
+        """True while workers are followed, in which some answers are no longer those of the start."""
         self.files: dict[str, Any] = {}
         """What the program wrote, by path."""
         self._memo: dict[str, Any] = {}
@@ -54,6 +56,8 @@ class Outside:
 
     def known(self, i: Interpreter, dotted: str) -> Any:
         """What a dotted name from outside stands for; an `External` if it is not modelled."""
+        if self.is_serving and dotted in probes.ONLY_AT_START:
+            return External(dotted)
         if dotted in self.overridden:
             return self.overridden[dotted]
         if dotted in probes.FACTS:
@@ -87,11 +91,19 @@ class Outside:
     def fact(self, i: Interpreter, name: str) -> Any:
         """The value of a fact, or an `Unknown`."""
         i.machine.reads.add(f"fact {name}")
-        found = self.facts.find(name)
+        found = self.facts.find(name) or self._library_version(name)
         if found is None:
             return Unknown(f"fact {name}", ("fact", name), _KINDS.get(name, ""))
         value = found.value
         return tuple(value) if isinstance(value, list) else value
+
+    def _library_version(self, name: str) -> Fact | None:
+        """The version of a library, where only the library is known to be installed in it."""
+        library, _, what = name.rpartition(".")
+        found = self.facts.find(f"library:{library}") if what == "version" else None
+        if found is None or not found.value["version"]:
+            return None
+        return Fact(name=name, value=found.value["version"], source=found.source)
 
     def builtin(self, name: str) -> Any:
         """A built-in function of Python."""

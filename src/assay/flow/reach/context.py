@@ -29,7 +29,7 @@ class Path:
 class Cell:
     """A place that several functions may write: an attribute, a parameter, a module-level name."""
 
-    __slots__ = ("initial", "label", "parts", "readers", "value")
+    __slots__ = ("initial", "key", "label", "parts", "readers", "value")
 
     def __init__(self, label: Any, initial: Value = NOTHING) -> None:
         self.label = label
@@ -39,6 +39,8 @@ class Cell:
         """By writer: the value, how surely it is written, and whether it only stands in until a later one."""
         self.value: Value = initial
         self.readers: dict[Context, None] = {}
+        self.key: tuple[int, str] | None = None
+        """The attribute of an object of the interpreter that the cell keeps, if strict evaluations read it."""
 
     def __repr__(self) -> str:
         return f"Cell({self.label})"
@@ -50,6 +52,15 @@ def summed(cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
     value = NOTHING if final else cell.initial
     for part, _level, stands_in in parts.values():
         if not (final and stands_in):
+            value = joined(value, part)
+    return value
+
+
+def before(cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
+    """What a cell holds until its last writer."""
+    value = cell.initial
+    for part, _level, stands_in in parts.values():
+        if stands_in:
             value = joined(value, part)
     return value
 

@@ -126,6 +126,8 @@ Value = frozenset[Element]
 
 RUNTIME = Thing("")
 """Something of run time that nobody can name."""
+MANY = Thing("many")
+"""Any of many plain values."""
 CHANGED = Mark("CHANGED")
 """In run B: computed from something that differs from run A."""
 FORKED = Mark("FORKED")
@@ -137,6 +139,7 @@ NOTHING: Value = frozenset()
 RUN: Value = frozenset({RUNTIME})
 MAX_ELEMENTS = 24
 MAX_THINGS = 4
+_BROAD = frozenset({RUNTIME, MANY})
 _SETTLED = (Known, Obj, Method, Closure)
 
 
@@ -156,12 +159,19 @@ def joined(one: Value, other: Value) -> Value:
         return other
     found = one | other
     if len(found) > MAX_THINGS and sum(isinstance(each, Thing) for each in found) > MAX_THINGS:
-        found = frozenset({*(each for each in found if not isinstance(each, Thing)), RUNTIME})
-    if len(found) > MAX_ELEMENTS:
-        kept = {each for each in found if not isinstance(each, Thing | Known)}
-        plain = {each for each in found if isinstance(each, Known) and not is_plain(each.value)}
-        return frozenset({*list(kept)[:MAX_ELEMENTS], *list(plain)[:MAX_ELEMENTS], RUNTIME})
+        found = frozenset({*(each for each in found if not isinstance(each, Thing) or each is MANY), RUNTIME})
+    elif RUNTIME in found:
+        found = frozenset(each for each in found if not isinstance(each, Thing) or each in _BROAD)
+    if MANY in found or len(found) > MAX_ELEMENTS:
+        return frozenset({*(each for each in found if not _is_one_of_many(each)), MANY})
     return found
+
+
+def _is_one_of_many(each: Element) -> bool:
+    return isinstance(each, Known) and (
+        (is_plain(each.value) and each.value is not None and not isinstance(each.value, bool))
+        or isinstance(each.value, tuple | list | dict)
+    )
 
 
 def is_plain(value: Any) -> bool:

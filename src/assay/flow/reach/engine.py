@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.flow import classes
 from assay.flow.interpreter import Interpreter
-from assay.flow.reach.context import Cell, Context, Outcome, summed
+from assay.flow.reach.context import Cell, Context, Outcome, before, summed
 from assay.flow.reach.elements import (
     ALWAYS,
     NEVER,
@@ -68,6 +68,10 @@ class Engine:
         self.depth = 0
         self.runs = 0
         self.gave_up = False
+        self.broken: dict[Context, str] = {}
+        """Functions that could not be followed, and why."""
+        self.raises = False
+        """For tests of this program: let such an error out."""
         self._run = run
         self._queue: deque[Context] = deque()
         self._queued: set[Context] = set()
@@ -139,6 +143,12 @@ class Engine:
         context.runs += 1
         try:
             outcome = self._run(self, context)
+        except FAILED as error:
+            self.broken[context] = f"{type(error).__name__}: {error}"
+            if self.raises:
+                raise
+            outcome = Outcome()
+            outcome.returns = self.elements.thing("")
         finally:
             self._running.discard(context)
             self.depth -= 1
@@ -217,6 +227,8 @@ class Engine:
         value = summed(cell, cell.parts)
         if value != cell.value:
             cell.value = value
+            if cell.key is not None:
+                self.folding.forget(cell.key)
             self._wake(cell)
 
     def _wake(self, cell: Cell) -> None:
@@ -266,9 +278,11 @@ class Engine:
     def read(self, cell: Cell, context: Context) -> Value:
         """What a cell holds; the context runs again when that changes."""
         cell.readers[context] = None
-        if self.overlay is None:
-            return cell.value
-        return self.overlay.value(cell)
+        if self.overlay is not None:
+            return self.overlay.value(cell)
+        if context in cell.parts:  # it may read before it writes
+            return joined(cell.value, before(cell, cell.parts))
+        return cell.value
 
     def write(self, outcome: Outcome, cell: Cell, value: Value, level: int, *, context: Context) -> None:
         """Note a write while a context runs; parameters of functions not run yet need it at once."""

@@ -6,23 +6,77 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.interpreter import NATIVE_FAULTS
-from assay.flow.reach.elements import NOTHING, Value
+from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
 from assay.flow.values import (
     MISSING,
     Instance,
+    Library,
     NotPure,
     OutOfFuel,
     Raised,
     Strict,
     Touched,
+    VDict,
+    VList,
+    VSet,
 )
 
 if TYPE_CHECKING:
-    from assay.flow.reach.context import Context
+    from assay.flow.reach.context import Cell, Context
     from assay.flow.reach.engine import Engine
+
+def _only(cell: Cell) -> Any:
+    """The one value that a cell holds, or comes to hold after its first; else `MISSING`."""
+    value = unmarked(cell.value)
+    later = value - cell.initial or value
+    only = next(iter(later)) if len(later) == 1 else None
+    return only.value if isinstance(only, Known) else MISSING
+
 
 FUEL = 40_000
 FAILED = (NotPure, Raised, Touched, OutOfFuel, RecursionError, MemoryError, *NATIVE_FAULTS)
+
+
+def _kept(strict: Strict, value: Any) -> Any:
+    """The result, as a copy where older objects were changed to make it, which will be undone."""
+    if not strict.touched:
+        return value
+    copies: dict[int, Any] = {}
+    made = deep_copy(value, copies)
+    if not strict.touched.keys() <= copies.keys():
+        raise NotPure("something older that the result does not hold")
+    return made
+
+
+def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
+    """The value with its own objects and collections; classes, functions and constants are shared.
+
+    `copies` holds, by identity of the original, every copy that was made.
+    """
+    if id(value) in copies:
+        return copies[id(value)]
+    kind = type(value)
+    if kind is Instance:
+        if isinstance(value.cls, Library):
+            return value
+        made = copies[id(value)] = Instance(value.cls)
+        made.origins = dict(value.origins)
+        for name, each in value.attributes.items():
+            made.attributes[name] = deep_copy(each, copies)
+        return made
+    if kind is VList:
+        collected = copies[id(value)] = VList()
+        collected.extend(deep_copy(each, copies) for each in value)
+        return collected
+    if kind is VDict:
+        mapped = copies[id(value)] = VDict()
+        for key, each in value.items():
+            mapped[key] = deep_copy(each, copies)
+        return mapped
+    if kind is VSet:
+        copies[id(value)] = VSet(value)
+        return copies[id(value)]
+    return tuple(deep_copy(each, copies) for each in value) if kind is tuple else value
 
 
 class Fold:
@@ -44,7 +98,7 @@ class Folding:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.memory: dict[Hashable, Fold] = {}
-        self.changed: set[tuple[int, str]] = set()
+        self.changed: dict[tuple[int, str], Callable[[], Any]] = {}
 
     def fold(
         self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
@@ -80,9 +134,12 @@ class Folding:
         def run() -> Any:
             fuel, depth = machine.fuel, machine.depth
             machine.fuel, machine.strict, machine.depth = FUEL, strict, 0
+            machine.recording = 1
             try:
-                return evaluate(*operands)
+                return _kept(strict, evaluate(*operands))
             finally:
+                if strict.touched:
+                    machine.rewind(0)
                 machine.fuel, machine.strict, machine.depth = fuel, None, depth
                 names.update(machine.reads)
 
@@ -96,12 +153,17 @@ class Folding:
         lifted = self.engine.lift(value)
         return Fold(lifted if lifted is not NOTHING else None, value, reads, operands)
 
-    def outgrow(self, owner: Instance, name: str) -> None:
+    def outgrow(self, owner: Instance, name: str, cell: Cell) -> None:
         """An attribute of an object of the interpreter is now kept by a cell."""
         key = (id(owner), name)
         if key in self.changed:
             return
-        self.changed.add(key)
+        self.changed[key] = lambda: _only(cell)
+        cell.key = key
+        self.forget(key)
+
+    def forget(self, key: tuple[int, str]) -> None:
+        """What was evaluated from that attribute is evaluated again."""
         for each in [each for each, fold in self.memory.items() if key in fold.reads]:
             del self.memory[each]
         for context in self.engine.key_readers.get(key, ()):

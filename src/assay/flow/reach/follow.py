@@ -41,6 +41,7 @@ def run_once(engine: Engine, context: Context) -> Outcome:
 def followed(i: Interpreter, record: Instance, name: str) -> Engine:
     """The engine of that name, followed from its entry with the record to where nothing changes."""
     engine = Engine(i, record, run_once)
+    i.outside.is_serving = True
     registry.add(engine, name)
     for module, function in probes.STARTS[name].serve:
         state = i.modules.state(module)

@@ -92,7 +92,7 @@ def _is_instance(run: Runner, each: Element, kind: Element) -> bool | None:
     wanted = kind.value if isinstance(kind.value, tuple) else (kind.value,)
     if isinstance(each, Obj):
         line = each.cls.line if isinstance(each.cls, Class) else []
-        if any(run.engine.force(w) in line for w in wanted):
+        if any(run.engine.force(w) is base for w in wanted for base in line):
             return True
         is_open = isinstance(each.cls, Class) and each.cls.is_open
         outside = any(isinstance(w, External | Unknown) for w in map(run.engine.force, wanted))
@@ -100,7 +100,7 @@ def _is_instance(run: Runner, each: Element, kind: Element) -> bool | None:
     if isinstance(each, Seq):
         names = {"list": list, "tuple": tuple, "dict": dict, "set": set}
         own = names.get(each.kind)
-        return own in wanted if own is not None else None
+        return any(each_wanted is own for each_wanted in wanted) if own is not None else None
     if isinstance(each, Known):
         try:
             results = [is_instance(run.i, each.value, w) for w in wanted]

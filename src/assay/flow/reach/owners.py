@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes, operations
 from assay.flow.reach.elements import (
+    ALWAYS,
     CHANGED,
     MARKS,
     NOTHING,
@@ -328,8 +329,8 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
             before = owner.attributes.get(name, MISSING)
             initial = engine.lift(before) if before is not MISSING else NOTHING
             cell = engine.cell(label, lambda: initial)
-            if isinstance(owner, Instance):
-                engine.folding.outgrow(owner, name)
+        if isinstance(owner, Instance) and min(run.level, engine.level(run.context)) == ALWAYS:
+            engine.folding.outgrow(owner, name, cell)  # what only a request may change, no start sees
         run.write(cell, value)
     elif isinstance(owner, ModuleValue):
         state = run.i.modules.state(owner.name)
