@@ -152,7 +152,10 @@ class Registry(Value):
     package: str
     """Package whose modules it imports."""
     attribute: str
-    """What each module calls its class, or list of classes."""
+    """What each module calls its class, or list of classes; with `lists`, the attribute of a class that
+    holds the names it is for."""
+    lists: bool = False
+    """True if classes say which names they are for, and the function makes an object of the one found."""
 
 
 STARTS: Mapping[str, Start] = {
@@ -177,6 +180,13 @@ REGISTRIES: Mapping[str, tuple[Registry, ...]] = {
             function="resolve_model_cls",
             package="sglang.srt.models",
             attribute="EntryClass",
+        ),
+        Registry(
+            module="sglang.srt.managers.multimodal_processor",
+            function="get_mm_processor",
+            package="sglang.srt.multimodal.processors",
+            attribute="models",
+            lists=True,
         ),
     ),
 }

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from assay.facts import Facts
 from assay.flow.comparison import Difference, WriteBack
+from assay.flow.interpreter import Interpreter
+from assay.flow.reach.engine import Engine
+from assay.flow.reach.explain import Explainer
+from assay.flow.reach.folding import deep_copy
+from assay.flow.reach.follow import followed
+from assay.flow.reach.overlay import Overlay
 from assay.flow.resolution import Resolution
 from assay.flow.resolve import EngineSource, resolve
+from assay.flow.values import Instance
 from assay.source import ArgumentWord, ReadConfig
+
+RECURSION = 30_000
+"""Functions are followed into each other; each level takes about a dozen frames of this program."""
 
 
 class Baseline:
@@ -22,29 +35,96 @@ class Baseline:
         read_config: ReadConfig | None,
     ) -> None:
         self._source, self._facts, self._read_config = source, facts, read_config
-        self.resolution: Resolution = resolve(source, facts, words, read_config=read_config)
+        self._record: Instance | None = None
+        self._changes: Any = {}
+        self._engine: Engine | None = None
+        self.resolution: Resolution = resolve(source, facts, words, read_config=read_config, keep=self._keep)
+
+    def _keep(self, record: Instance | None) -> None:
+        self._record = record
+        self._changes = self._interpreter.machine.changes(0)
+
+    @property
+    def _interpreter(self) -> Interpreter:
+        return self._source.interpreter(self._facts)
+
+    @contextmanager
+    def _standing(self) -> Iterator[Engine]:
+        """The engine, while what A's start has changed still stands."""
+        assert self._record is not None
+        i = self._interpreter
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, RECURSION))
+        i.machine.recording = 1
+        i.machine.apply(self._changes)
+        i.outside.is_serving = True
+        try:
+            if self._engine is None:
+                self._engine = followed(i, self._record, self._source.engine)
+            yield self._engine
+        finally:
+            i.outside.is_serving = False
+            i.end()
+            sys.setrecursionlimit(limit)
 
     @property
     def failure(self) -> Difference | None:
         """The line at which a worker of A surely stops, if there is one."""
-        return None
+        if self._record is None or self.resolution.status == "rejected":
+            return None
+        with self._standing() as engine:
+            return Explainer(engine).failure()
 
     @property
     def write_backs(self) -> tuple[WriteBack, ...]:
         """Options that A's running engine sets itself."""
-        return ()
+        if self._record is None or self.resolution.status == "rejected":
+            return ()
+        with self._standing() as engine:
+            return Explainer(engine).write_backs()
 
     def alternative(self, words: Sequence[ArgumentWord]) -> Alternative:
         """Run B, with these words after the entry point."""
-        return Alternative(self, resolve(self._source, self._facts, words, read_config=self._read_config))
+        kept: list[tuple[Instance, dict[str, Any]]] = []
+
+        def keep(record: Instance | None) -> None:
+            if record is not None:
+                written = dict(self._interpreter.outside.environment.written)
+                kept.append((deep_copy(record, {}), written))
+
+        found = resolve(self._source, self._facts, words, read_config=self._read_config, keep=keep)
+        return Alternative(self, found, kept[-1] if kept else None)
+
+    def difference(
+        self, record: Instance, environment: dict[str, Any], fields: Sequence[str]
+    ) -> Difference:
+        """What tells a run with that record and those variables from A."""
+        with self._standing() as engine:
+            overlay = Overlay(engine, record, environment)
+            written = engine.i.outside.environment.written
+            before = dict(written)
+            engine.overlay = overlay
+            written.clear()
+            written.update(environment)
+            try:
+                found = overlay.compare()
+                return Explainer(engine).difference(overlay, found, fields)
+            finally:
+                written.clear()
+                written.update(before)
+                engine.overlay = None
+                overlay.close()
 
 
 class Alternative:
     """Run B."""
 
-    def __init__(self, base: Baseline, resolution: Resolution) -> None:
+    def __init__(
+        self, base: Baseline, resolution: Resolution, kept: tuple[Instance, dict[str, Any]] | None
+    ) -> None:
         self.base = base
         self.resolution = resolution
+        self._kept = kept
 
     def difference(self, fields: Sequence[str] = ()) -> Difference:
         """What tells B from A once both have resolved their arguments.
@@ -52,7 +132,9 @@ class Alternative:
         Args:
             fields: the options that were asked about; every line that reads them is classified.
         """
-        return Difference(outcome="open", open_atoms=tuple(f"who reads {name}" for name in fields))
+        if self._kept is None or self.base.resolution.status == "rejected":
+            return Difference(outcome="open", open_atoms=("one of the two runs has no arguments",))
+        return self.base.difference(*self._kept, fields)
 
 
 def baseline(

@@ -78,10 +78,11 @@ class Event:
 class Edge:
     """A call of one context by another."""
 
-    __slots__ = ("level", "node", "path", "repeats")
+    __slots__ = ("changed", "level", "node", "path")
 
     def __init__(self, node: ast.AST, level: int, path: Path | None) -> None:
         self.node, self.level, self.path = node, level, path
+        self.changed = False
 
 
 class Death:

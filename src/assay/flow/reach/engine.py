@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.flow import classes
 from assay.flow.interpreter import Interpreter
-from assay.flow.reach.context import Cell, Context, Outcome, before, summed
+from assay.flow.reach.context import Cell, Context, Event, Outcome, before, summed
 from assay.flow.reach.elements import (
     ALWAYS,
     NEVER,
@@ -23,7 +23,6 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.folding import FAILED, Folding
-from assay.flow.reach.overlay import Overlay
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -36,6 +35,9 @@ from assay.flow.values import (
     Unknown,
     Wrapped,
 )
+
+if TYPE_CHECKING:
+    from assay.flow.reach.overlay import Overlay
 
 MAX_DEPTH = 60
 MAX_RUNS = 25
@@ -85,6 +87,7 @@ class Engine:
         """By function: the constant arguments that have a context of their own."""
         self.replacements: dict[ast.AST, Callable[..., Value | None]] = {}
         """Functions of the tree whose result is told by other means: registries that import by name."""
+        self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
     # ------------------------------------------------------------ contexts
@@ -142,7 +145,7 @@ class Engine:
         self.runs += 1
         context.runs += 1
         try:
-            outcome = self._run(self, context)
+            outcome = self._run(self, context) if self.overlay is None else self.overlay.run(context)
         except FAILED as error:
             self.broken[context] = f"{type(error).__name__}: {error}"
             if self.raises:
@@ -242,6 +245,28 @@ class Engine:
             return self.overlay.outcome(context)
         return context.outcome
 
+    def effect_below(self, context: Context) -> Event | None:
+        """Something that a context, or what it calls, does to the world in run A."""
+        if context not in self._effects:
+            self._effects[context] = self._find_effect(context)
+        return self._effects[context]
+
+    def _find_effect(self, context: Context) -> Event | None:
+        seen = {context}
+        pending = [context]
+        logs: Event | None = None
+        while pending:
+            at = pending.pop()
+            for event in at.outcome.events.values():
+                if event.kind != "log":
+                    return event
+                logs = logs or event
+            for _node, callee in at.outcome.edges:
+                if callee not in seen:
+                    seen.add(callee)
+                    pending.append(callee)
+        return logs
+
     def replaced(self, run: Any, node: ast.AST, function: Any, arguments: list[Value]) -> Value | None:
         """The result of a function that is told by other means; None for all others."""
         inner = function
@@ -279,7 +304,7 @@ class Engine:
         """What a cell holds; the context runs again when that changes."""
         cell.readers[context] = None
         if self.overlay is not None:
-            return self.overlay.value(cell)
+            return self.overlay.read(cell, context)
         if context in cell.parts:  # it may read before it writes
             return joined(cell.value, before(cell, cell.parts))
         return cell.value

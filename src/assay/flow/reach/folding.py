@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from assay.flow.reach.context import Cell, Context
     from assay.flow.reach.engine import Engine
 
-def _only(cell: Cell) -> Any:
+def only(held: Value, initial: Value) -> Any:
     """The one value that a cell holds, or comes to hold after its first; else `MISSING`."""
-    value = unmarked(cell.value)
-    later = value - cell.initial or value
-    only = next(iter(later)) if len(later) == 1 else None
-    return only.value if isinstance(only, Known) else MISSING
+    value = unmarked(held)
+    later = value - initial or value
+    single = next(iter(later)) if len(later) == 1 else None
+    return single.value if isinstance(single, Known) else MISSING
 
 
 FUEL = 40_000
@@ -99,6 +99,7 @@ class Folding:
         self.engine = engine
         self.memory: dict[Hashable, Fold] = {}
         self.changed: dict[tuple[int, str], Callable[[], Any]] = {}
+        self.cells: dict[tuple[int, str], Cell] = {}
 
     def fold(
         self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
@@ -115,18 +116,18 @@ class Folding:
         found = self.memory.get(key)
         overlay = engine.overlay
         if found is None:
-            found = self._evaluate(operands, evaluate)
+            found = self.evaluate(operands if overlay is None else overlay.counterparts(operands), evaluate)
+            if overlay is not None:
+                found = overlay.own(found)
             if overlay is None or not (found.reads & overlay.changed):
                 self.memory[key] = found
-            elif overlay is not None:
-                overlay.folds[key] = found
         elif overlay is not None and found.reads & overlay.changed:
-            found = overlay.refold(key, found, lambda: self._evaluate(overlay.counterparts(operands), evaluate))
+            found = overlay.refold(key, found, lambda: self.evaluate(overlay.counterparts(operands), evaluate))
         for each in found.reads:
             engine.key_readers.setdefault(each, {})[context] = None
         return found.value
 
-    def _evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
+    def evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
         machine = self.engine.i.machine
         strict = Strict(self.changed)
         names: set[str] = set()
@@ -158,7 +159,8 @@ class Folding:
         key = (id(owner), name)
         if key in self.changed:
             return
-        self.changed[key] = lambda: _only(cell)
+        self.changed[key] = lambda: only(cell.value, cell.initial)
+        self.cells[key] = cell
         cell.key = key
         self.forget(key)
 

@@ -1,9 +1,480 @@
-"""Run B over run A: what differs, kept apart from what run A came to."""
+"""Run B over run A: what differs, kept apart from what run A came to, and what that does to the world."""
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assay.flow.machine import same
+from assay.flow.reach.context import Cell, Context, Death, Event, Outcome, Path, before, summed
+from assay.flow.reach.elements import (
+    ALWAYS,
+    CHANGED,
+    FORKED,
+    MARKS,
+    NEVER,
+    PERHAPS,
+    SOMETIMES,
+    Value,
+    is_settled,
+    joined,
+    unmarked,
+)
+from assay.flow.reach.folding import Fold, only
+from assay.flow.reach.runner import Runner
+from assay.flow.values import MISSING, Instance
+
+if TYPE_CHECKING:
+    from assay.flow.reach.engine import Engine
+
+MAX_RUNS = 700
+MAX_RUNS_AFTER = 120
+"""How many more contexts are run once an effect was found, to see whether B stops with an error."""
+MAX_REPEATS = 8
+
+
+@dataclass(eq=False)
+class Effect:
+    """Something that B does to the world and A does not, or the other way round, or otherwise."""
+
+    context: Context
+    node: ast.AST
+    path: Path | None
+    level: int
+    what: str
+    says: str
+    deciding: Path | None = None
+    """The first test on the way that comes out otherwise."""
+
+
+@dataclass
+class Found:
+    """What the comparison came to."""
+
+    effects: list[Effect] = field(default_factory=list)
+    death: Death | None = None
+    gave_up: bool = False
 
 
 class Overlay:
-    changed: set[Any]
+    """The state of run B, where it differs from run A's."""
+
+    def __init__(self, engine: Engine, record: Instance, environment: Mapping[str, Any]) -> None:
+        self.engine = engine
+        self.changed: set[tuple[int, str]] = set()
+        self._other: dict[int, Any] = {}
+        self._back: dict[int, int] = {}
+        self._alive: list[Any] = []
+        self._values: dict[Cell, Value] = {}
+        self._parts: dict[Cell, dict[Any, tuple[Value, int, bool]]] = {}
+        self._initial: dict[Cell, Value] = {}
+        self._outcomes: dict[Context, Outcome] = {}
+        self._levels: dict[Context, int] = {}
+        self._callers: dict[Context, dict[tuple[Context, ast.AST], int]] = {}
+        self._folds: dict[Hashable, Fold] = {}
+        self._bases: dict[Context, dict[ast.AST, Any]] = {}
+        self._runs: dict[Context, int] = {}
+        self.partners: dict[Context, Context] = {}
+        self.via: dict[Context, tuple[Context, ast.AST]] = {}
+        self._queue: deque[Context] = deque()
+        self._queued: set[Context] = set()
+        self.found = Found()
+        self.count = 0
+        self._pair(engine.record, record)
+        own = engine.i.outside.environment.written
+        for name in {*own, *environment}:
+            if not same(own.get(name, MISSING), environment.get(name, MISSING)):
+                self._change((0, f"environment {name}"))
+
+    # ------------------------------------------------------------ objects of the interpreter
+
+    def _pair(self, one: Instance, other: Instance) -> None:
+        """Two objects stand for each other; attributes that differ are noted."""
+        if id(one) in self._other:
+            return
+        self._other[id(one)], self._back[id(other)] = other, id(one)
+        self._alive += [one, other]
+        for name in {*one.attributes, *other.attributes}:
+            a, b = one.attributes.get(name, MISSING), other.attributes.get(name, MISSING)
+            if a is b or same(a, b):
+                continue
+            if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+                self._pair(a, b)
+            elif not alike(a, b):
+                self._change((id(one), name))
+        for (owner, name), cell in list(self.engine.folding.cells.items()):
+            if owner == id(one):
+                self._keep(one, other, name, cell)
+
+    def _keep(self, one: Instance, other: Instance, name: str, cell: Cell) -> None:
+        if (id(one), name) in self.changed:
+            self._initial[cell] = self.engine.lift(other.attributes.get(name, MISSING))
+            self._settle(cell)
+        held = self.engine.folding.changed
+        key = (id(other), name)
+        held[key] = lambda: only(self.value(cell), self._initial.get(cell, cell.initial))
+        self._alive.append(key)
+
+    def close(self) -> None:
+        """Forget what strict evaluations were told of run B."""
+        for key in self._alive:
+            if isinstance(key, tuple):
+                self.engine.folding.changed.pop(key, None)
+
+    def _change(self, key: tuple[int, str]) -> None:
+        if key not in self.changed:
+            self.changed.add(key)
+            for context in self.engine.key_readers.get(key, ()):
+                self.enqueue(context)
+
+    def counterpart(self, value: Any) -> Any:
+        """What stands in run B for an object of run A."""
+        return self._other.get(id(value), value)
+
+    def counterparts(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same for several."""
+        return tuple(self._other.get(id(value), value) for value in values)
+
+    def attribute(self, owner: Any, name: str) -> Value | None:
+        """An attribute of an object of run B; None if it has none of its own."""
+        value = owner.attributes.get(name, MISSING) if isinstance(owner, Instance) else MISSING
+        return None if value is MISSING else self.engine.lift(value)
+
+    def own(self, fold: Fold) -> Fold:
+        """A strict evaluation of run B, with what it read named as run A names it."""
+        reads = frozenset((self._back.get(owner, owner), name) for owner, name in fold.reads)
+        return Fold(fold.value, fold.raw, reads, fold.operands)
+
+    def refold(self, key: Hashable, old: Fold, evaluate: Callable[[], Fold]) -> Fold:
+        """Evaluate again what depends on something that differs."""
+        found = self._folds.get(key)
+        if found is None:
+            found = self.own(evaluate())
+            a, b = old.raw, found.raw
+            if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and old.value:
+                self._pair(a, b)
+                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+            elif old.value and found.value and alike(a, b):
+                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+            self._folds[key] = found
+        return found
+
+    # ------------------------------------------------------------ cells
+
+    def value(self, cell: Cell) -> Value:
+        """What a cell holds in run B."""
+        return self._values.get(cell, cell.value)
+
+    def read(self, cell: Cell, context: Context) -> Value:
+        """The same, as a context sees it."""
+        value = self._values.get(cell, cell.value)
+        parts = self._parts.get(cell, cell.parts)
+        if context in parts:
+            return joined(value, before(cell, parts))
+        return value
+
+    def write_early(self, context: Context, cell: Cell, value: Value, level: int) -> None:
+        """A write while the context is still running."""
+        if cell in self._values or cell in self._parts or not value <= self.value(cell):
+            parts = self._parts.setdefault(cell, dict(cell.parts))
+            part = parts.get(context)
+            early = value if part is None else joined(part[0], value)
+            if part is None or early != part[0]:
+                parts[context] = (early, level, False)
+                self._settle(cell)
+
+    def _settle(self, cell: Cell) -> None:
+        parts = self._parts.get(cell, cell.parts)
+        held = cell.initial
+        cell.initial = self._initial.get(cell, held)
+        value = summed(cell, parts)
+        cell.initial = held
+        plain = unmarked(value)
+        if plain == cell.value:
+            if FORKED not in value and (is_settled(plain) or not value & MARKS):
+                value = plain
+        else:
+            value = value | {CHANGED}
+        old = self._values.get(cell, cell.value)
+        if value == old:
+            return
+        if value == cell.value:
+            self._values.pop(cell, None)
+        else:
+            self._values[cell] = value
+        for reader in cell.readers:
+            if reader.runs or reader in self._outcomes:
+                self.enqueue(reader)
+
+    # ------------------------------------------------------------ contexts
+
+    def enqueue(self, context: Context) -> None:
+        """Run a context in B later."""
+        if context not in self._queued:
+            self._queued.add(context)
+            self._queue.append(context)
+
+    def level(self, context: Context) -> int:
+        """How surely run B reaches a context."""
+        return self._levels.get(context, context.level)
+
+    def outcome(self, context: Context) -> Outcome:
+        """What the last run through a context came to, in B."""
+        found = self._outcomes.get(context)
+        return context.outcome if found is None else found
+
+    def enter(self, caller: Context, node: ast.AST, callee: Context, level: int) -> None:
+        """A call by a context that is running."""
+        if self.level(callee) == NEVER:
+            self._levels[callee] = min(level, self.level(caller))
+            self.via[callee] = (caller, node)
+        engine = self.engine
+        if callee.runs == 0 and callee not in self._outcomes and callee not in engine._running:  # noqa: SLF001
+            if engine.depth < 60 and not self._is_done():
+                engine.run(callee)
+            else:
+                self.enqueue(callee)
+
+    def base(self, context: Context) -> dict[ast.AST, Any]:
+        """What each expression of a context came to in run A; nothing if A never ran it."""
+        source = self.partners.get(context, context)
+        if source not in self._bases:
+            seen: dict[ast.AST, Any] = {}
+            if source.runs and source.level > NEVER:
+                engine = self.engine
+                engine.overlay = None
+                try:
+                    run = Runner(engine, source)
+                    run.seen = seen
+                    run.run_function()
+                finally:
+                    engine.overlay = self
+            self._bases[source] = seen
+        return self._bases[source]
+
+    def run(self, context: Context) -> Outcome:
+        """Run through a context in B."""
+        base = self.base(context)
+        run = Runner(self.engine, context)
+        run.seen, run.base = {}, base
+        outcome = run.run_function()
+        self._judge(context, outcome, run.seen, base)
+        return outcome
+
+    def commit(self, context: Context, outcome: Outcome) -> None:
+        """Hand on what came of a context."""
+        old = self.outcome(context) if self._was_reached(context) else Outcome()
+        self._outcomes[context] = outcome
+        for cell in {**old.writes, **outcome.writes}:
+            parts = self._parts.get(cell)
+            new = outcome.writes.get(cell)
+            part = (new[0], min(new[1], self.level(context)), new[2]) if new is not None else None
+            if (parts if parts is not None else cell.parts).get(context) != part:
+                parts = self._parts.setdefault(cell, dict(cell.parts))
+                if part is None:
+                    parts.pop(context, None)
+                else:
+                    parts[context] = part
+                self._settle(cell)
+        self._returned(context, outcome)
+        self._call(context, old, outcome)
+
+    def _was_reached(self, context: Context) -> bool:
+        return context in self._outcomes or (context.runs > 0 and context.level > NEVER)
+
+    def _returned(self, context: Context, outcome: Outcome) -> None:
+        cell = context.returned
+        value = outcome.returns
+        plain = unmarked(value)
+        if plain == cell.value and FORKED not in value and (is_settled(plain) or not value & MARKS):
+            value = plain
+        elif plain != cell.value and value:
+            value = value | {CHANGED}
+        if value == self._values.get(cell, cell.value):
+            return
+        self._values[cell] = value
+        for reader in cell.readers:
+            if reader.runs or reader in self._outcomes:
+                self.enqueue(reader)
+
+    def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
+        for node, callee in old.edges:
+            if (node, callee) not in outcome.edges:
+                callers = self._callers.setdefault(callee, dict(callee.callers))
+                callers.pop((context, node), None)
+                self._relevel(callee)
+        for (node, callee), edge in outcome.edges.items():
+            if (node, callee) not in old.edges:
+                callers = self._callers.setdefault(callee, dict(callee.callers))
+                callers[(context, node)] = edge.level
+                self._relevel(callee)
+
+    def _relevel(self, context: Context) -> None:
+        if context.is_root:
+            return
+        callers = self._callers.get(context, context.callers)
+        level, via = NEVER, None
+        for (caller, node), edge in callers.items():
+            under = min(edge, self.level(caller))
+            if under > level:
+                level, via = under, (caller, node)
+        was = self.level(context)
+        self._levels[context] = level
+        if via is not None:
+            self.via[context] = via
+        if level == NEVER and was > NEVER:
+            self.commit(context, Outcome())
+            self._outcomes.pop(context, None)
+        elif was == NEVER and context not in self._outcomes:
+            self.enqueue(context)
+
+    # ------------------------------------------------------------ the comparison
+
+    def compare(self) -> Found:
+        """Run B until nothing changes, or until enough was seen."""
+        engine = self.engine
+        limit = MAX_RUNS
+        while self._queue:
+            context = self._queue.popleft()
+            self._queued.discard(context)
+            if self.level(context) == NEVER:
+                continue
+            self._runs[context] = self._runs.get(context, 0) + 1
+            if self._runs[context] > MAX_REPEATS:
+                continue
+            self.count += 1
+            if self._is_done():
+                break
+            if self.count > limit:
+                self.found.gave_up = True
+                break
+            engine.run(context)
+        self._look_for_death()
+        return self.found
+
+    def _is_done(self) -> bool:
+        if not any(each.level >= SOMETIMES for each in self.found.effects):
+            return False
+        if not hasattr(self, "_first"):
+            self._first = self.count
+        return self.count > self._first + MAX_RUNS_AFTER
+
+    def _look_for_death(self) -> None:
+        for context, outcome in self._outcomes.items():
+            if outcome.death is not None and context.is_root and context.level == ALWAYS:
+                if context.outcome.death is None:
+                    self.found.death = outcome.death
+
+    def _judge(
+        self, context: Context, outcome: Outcome, seen: Mapping[Any, Any], base: Mapping[Any, Any]
+    ) -> None:
+        """Note what this run does to the world that run A's did not."""
+        source = self.partners.get(context, context)
+        old = source.outcome if base else Outcome()
+        for node, event in outcome.events.items():
+            before_ = old.events.get(node)
+            if before_ is None:
+                self._note(context, event, "branch", seen, base)
+            elif event.changed:
+                self._note(context, event, "value", seen, base)
+        for node, event in old.events.items():
+            if node not in outcome.events and outcome.death is None:
+                self._note(context, event, "branch", seen, base)
+        self._judge_edges(context, old, outcome, seen, base)
+
+    def _note(
+        self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
+    ) -> None:
+        level = min(event.level, self.level(context))
+        if event.kind == "log":
+            if level != SOMETIMES:
+                return
+            what = "log"
+        deciding = differing(event.path, seen, base)
+        self.found.effects.append(
+            Effect(context, event.node, event.path, level, what, event.says, deciding)
+        )
+
+    def _judge_edges(
+        self,
+        context: Context,
+        old: Outcome,
+        outcome: Outcome,
+        seen: Mapping[Any, Any],
+        base: Mapping[Any, Any],
+    ) -> None:
+        lost = {key: edge for key, edge in old.edges.items() if key not in outcome.edges}
+        for (node, callee), edge in outcome.edges.items():
+            if (node, callee) in old.edges and not edge.changed:
+                continue
+            if (node, callee) not in old.edges:
+                partner = next((k for k in lost if k[0] is node and k[1].node is callee.node), None)
+                if partner is not None:
+                    del lost[partner]
+                    self.partners[callee] = partner[1]
+                    self._bases.pop(callee, None)
+                    self.enqueue(callee)
+                    continue
+                if callee.runs == 0 or callee.level == NEVER:
+                    continue  # its own run is compared with nothing
+            self._note_edge(context, node, callee, edge, seen, base)
+        if outcome.death is None:
+            for (node, callee), edge in lost.items():
+                self._note_edge(context, node, callee, edge, seen, base)
+
+    def _note_edge(
+        self,
+        context: Context,
+        node: ast.AST,
+        callee: Context,
+        edge: Any,
+        seen: Mapping[Any, Any],
+        base: Mapping[Any, Any],
+    ) -> None:
+        event = self.engine.effect_below(callee)
+        if event is None:
+            return
+        made = Event(node, event.kind, min(edge.level, event.level), edge.path, f"calls {callee.name}")
+        self._note(context, made, "branch", seen, base)
+
+
+def differing(path: Path | None, seen: Mapping[Any, Any], base: Mapping[Any, Any]) -> Path | None:
+    """The first test on a way that comes out otherwise in run B, or may."""
+    for each in path.tests() if path is not None else ():
+        for node in _parts(each.node):
+            now, then = seen.get((node, "test")), base.get((node, "test"))
+            if (node, "fork") in seen or (now is not None and then is not None and now != then):
+                return each
+            if then is None and now is not None and node is each.node and base:
+                return each
+    return None
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.expr)]
+
+
+def alike(one: Any, other: Any, depth: int = 0) -> bool:
+    """Whether two values of the interpreter are surely equal, also in what they hold."""
+    if one is other or same(one, other):
+        return True
+    if depth > 12 or type(one) is not type(other):
+        return False
+    if isinstance(one, Instance):
+        return one.cls is other.cls and all(
+            alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING), depth + 1)
+            for name in {*one.attributes, *other.attributes}
+        )
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(
+            alike(a, b, depth + 1) for a, b in zip(one, other, strict=True)
+        )
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(alike(one[key], other[key], depth + 1) for key in one)
+    return False
+
+
+__all__ = ["PERHAPS", "Effect", "Found", "Overlay"]

@@ -33,6 +33,8 @@ class _Lookup:
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
         from assay.flow.reach.expressions import iterated
 
+        if self.registry.lists:
+            return self._made(run, node, arguments)
         found = NOTHING
         for argument in arguments[-1:]:
             for each in argument - MARKS:
@@ -42,6 +44,20 @@ class _Lookup:
                 for name in names - MARKS:
                     if isinstance(name, Known) and isinstance(name.value, str):
                         found = joined(found, self._pair(node, name.value))
+        return found or RUN
+
+    def _made(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
+        """An object of the class that lists one of the model's architectures."""
+        from assay.flow.reach import calling, owners
+        from assay.flow.reach.expressions import iterated
+
+        names = owners.attribute(run, node, arguments[0], "architectures")
+        found = NOTHING
+        for name in iterated(run, node, names)[0] - MARKS:
+            if isinstance(name, Known) and isinstance(name.value, str):
+                cls = self.find(name.value)
+                if cls is not None:
+                    found = joined(found, calling.instantiated(run, node, cls, arguments, {}, None))
         return found or RUN
 
     def _pair(self, node: ast.AST, name: str) -> Value:
@@ -65,12 +81,29 @@ class _Lookup:
             if name.encode() not in data or self.registry.attribute.encode() not in data:
                 continue
             state = modules.state(f"{self.registry.package}.{path.stem}")
+            if self.registry.lists:
+                listed = self._listing(state, name) if state is not None else None
+                if listed is not None:
+                    return listed
+                continue
             entry = self.engine.module_level(state, self.registry.attribute) if state is not None else MISSING
             entry = self.engine.force(entry) if entry is not MISSING else MISSING
             for each in entry if isinstance(entry, list) else [entry]:
                 each = self.engine.force(each)
                 if isinstance(each, Class) and each.name == name:
                     return each
+        return None
+
+    def _listing(self, state: Any, name: str) -> Any:
+        """The class of a module whose list holds that name."""
+        for each in state.module.tree.body:
+            for inner in each.body if isinstance(each, ast.ClassDef) else ():
+                targets = inner.targets if isinstance(inner, ast.Assign) else []
+                if any(isinstance(t, ast.Name) and t.id == self.registry.attribute for t in targets):
+                    names = {n.id for n in ast.walk(inner) if isinstance(n, ast.Name)}
+                    found = self.engine.module_level(state, each.name) if name in names else None
+                    if isinstance(found, Class):
+                        return found
         return None
 
 

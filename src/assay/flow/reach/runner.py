@@ -167,10 +167,9 @@ class Runner:
 
     def event(self, node: ast.AST, kind: str, says: str, *, changed: bool = False) -> None:
         """The function does something to the world outside."""
-        level = min(self.level, SOMETIMES) if self.loops else self.level
         found = self.outcome.events.get(node)
-        if found is None or found.level < level:
-            made = Event(node, kind, level, self.path, says)
+        if found is None or found.level < self.level:
+            made = Event(node, kind, self.level, self.path, says)
             made.changed = found is not None and found.changed
             self.outcome.events[node] = found = made
         if changed or self.forked:
@@ -181,7 +180,11 @@ class Runner:
         key = (node, callee)
         found = self.outcome.edges.get(key)
         if found is None or found.level < self.level:
-            self.outcome.edges[key] = Edge(node, self.level, self.path)
+            made = Edge(node, self.level, self.path)
+            made.changed = found is not None and found.changed
+            self.outcome.edges[key] = found = made
+        if self.forked:
+            found.changed = True
         self.engine.enter(self.context, node, callee, self.level)
 
     def write(self, cell: Cell, value: Value, *, stands_in: bool = False) -> None:
@@ -206,7 +209,7 @@ class Runner:
 
     def dies(self, death: Death) -> None:
         """That exception ends the present way through the function."""
-        if self.level == ALWAYS and not self.loops:
+        if self.level == ALWAYS:
             if self.tries:
                 self.tries[-1].append(death)
             else:
@@ -448,7 +451,7 @@ def _while(run: Runner, node: ast.While) -> bool:
     if not yes:
         return run.block(node.orelse)
     forked = run.is_forked(node.test)
-    alive = _loop(run, node, yes, lambda: None, RUN, forked=forked)
+    alive = _loop(run, node, min(yes, SOMETIMES), lambda: None, RUN, forked=forked)
     if not no and isinstance(node.test, ast.Constant):
         return alive and _breaks(node)
     return alive

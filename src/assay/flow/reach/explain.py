@@ -1,0 +1,200 @@
+"""Puts what following an engine has found into values: chains, guards, readers and why they are not reached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.flow.comparison import Difference, Read, Step, WriteBack
+from assay.flow.reach.context import Context, Death, Path
+from assay.flow.reach.elements import ALWAYS, MARKS, NEVER, PERHAPS, SOMETIMES, Known
+from assay.flow.reach.engine import Engine
+from assay.flow.reach.overlay import Effect, Found, Overlay
+from assay.flow.report import is_plain, plain
+from assay.flow.resolution import Guard
+from assay.source import Site
+
+MAX_STEPS = 40
+
+
+class Explainer:
+    """Explains one analysis."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    # ------------------------------------------------------------ places
+
+    def site(self, context: Context, node: ast.AST) -> Site:
+        """A place in a function."""
+        found: Site = context.state.module.site(node)
+        return found
+
+    def guards(self, context: Context, path: Path | None) -> tuple[Guard, ...]:
+        """The tests on the way to a place within its function."""
+        return tuple(self._guard(context, each) for each in (path.tests() if path is not None else ()))
+
+    def _guard(self, context: Context, path: Path) -> Guard:
+        module = context.state.module
+        return Guard(
+            text=module.text(path.node),
+            site=module.site(path.node),
+            taken=path.taken,
+            state="open" if path.level == PERHAPS else "holds",
+        )
+
+    def chain(self, context: Context, overlay: Overlay | None) -> list[tuple[Context, ast.AST]]:
+        """The calls from the entry to a function, outermost first."""
+        found: list[tuple[Context, ast.AST]] = []
+        seen = {context}
+        at: Context | None = context
+        while at is not None and len(found) < MAX_STEPS:
+            via = (overlay.via.get(at) if overlay is not None else None) or at.via
+            if via is None or via[0] in seen:
+                break
+            found.append(via)
+            seen.add(via[0])
+            at = via[0]
+        return found[::-1]
+
+    def steps(self, chain: Iterable[tuple[Context, ast.AST]], last: Context) -> tuple[Step, ...]:
+        """The same as steps."""
+        calls = list(chain)
+        callees = [each[0] for each in calls[1:]] + [last]
+        return tuple(
+            Step(site=self.site(caller, node), function=caller.name, says=f"calls {callee.name}")
+            for (caller, node), callee in zip(calls, callees, strict=True)
+        )
+
+    def chain_guards(
+        self, chain: Iterable[tuple[Context, ast.AST]], last: Context, overlay: Overlay | None
+    ) -> tuple[tuple[Context, Path], ...]:
+        """Every test on the calls of a chain."""
+        calls = list(chain)
+        callees = [each[0] for each in calls[1:]] + [last]
+        found: list[tuple[Context, Path]] = []
+        for (caller, node), callee in zip(calls, callees, strict=True):
+            outcome = overlay.outcome(caller) if overlay is not None else caller.outcome
+            edge = outcome.edges.get((node, callee))
+            if edge is not None and edge.path is not None:
+                found.extend((caller, each) for each in edge.path.tests())
+        return tuple(found)
+
+    # ------------------------------------------------------------ run A
+
+    def failure(self) -> Difference | None:
+        """The line at which run A surely stops after its arguments were resolved."""
+        for context in self.engine.contexts.values():
+            if context.is_root and context.level == ALWAYS and context.outcome.death is not None:
+                return self._raises(context.outcome.death, None, ())
+        return None
+
+    def write_backs(self) -> tuple[WriteBack, ...]:
+        """Options that the running engine itself sets."""
+        return tuple(self._write_backs(None))
+
+    def _write_backs(self, overlay: Overlay | None) -> Iterable[WriteBack]:
+        element = next(iter(self.engine.elements.known(self.engine.record)))
+        for label, cell in list(self.engine.cells.items()):
+            if label[0] != "attribute" or label[1] is not element or label[2] not in self.engine.fields:
+                continue
+            for context, (value, level, _) in cell.parts.items():
+                only = next(iter(value - MARKS)) if len(value - MARKS) == 1 else None
+                known = isinstance(only, Known) and is_plain(only.value)
+                node = _writer(context, label[2])
+                yield WriteBack(
+                    name=label[2],
+                    known=known,
+                    value=plain(only.value) if known and isinstance(only, Known) else None,
+                    certain=level == ALWAYS,
+                    site=self.site(context, node),
+                )
+
+    # ------------------------------------------------------------ run B
+
+    def difference(self, overlay: Overlay, found: Found, fields: Sequence[str]) -> Difference:
+        """What the comparison of B with A came to."""
+        if found.death is not None:
+            return self._raises(found.death, overlay, fields)
+        best = max(found.effects, key=lambda each: (each.level, each.what != "log"), default=None)
+        if best is not None and best.level >= SOMETIMES:
+            return self._effect(best, overlay, fields)
+        if best is not None:
+            atoms = self._open_atoms(best, overlay)
+            return Difference(outcome="open", open_atoms=atoms, reads=self.reads(fields, overlay))
+        reads = self.reads(fields, overlay)
+        if found.gave_up or self.engine.gave_up:
+            return Difference(outcome="open", open_atoms=("the comparison was given up",), reads=reads)
+        return Difference(outcome="none", reads=reads, write_backs=tuple(self._write_backs(overlay)))
+
+    def _effect(self, effect: Effect, overlay: Overlay, fields: Sequence[str]) -> Difference:
+        context = effect.context
+        chain = self.chain(context, overlay)
+        inner = effect.path.tests() if effect.path is not None else []
+        tests = [*self.chain_guards(chain, context, overlay), *((context, each) for each in inner)]
+        deciding = effect.deciding
+        node = deciding.node if deciding is not None else effect.node
+        return Difference(
+            outcome="effect",
+            effect=Step(site=self.site(context, node), function=context.name, says=effect.says),
+            what=effect.what,
+            chain=self.steps(chain, context),
+            guards=tuple(self._guard(*each) for each in tests),
+            when=tuple(
+                dict.fromkeys(
+                    ("" if path.taken else "not: ") + owner.state.module.text(path.node)
+                    for owner, path in tests
+                    if path.level == SOMETIMES
+                )
+            ),
+            reads=self.reads(fields, overlay),
+        )
+
+    def _raises(self, death: Death, overlay: Overlay | None, fields: Sequence[str]) -> Difference:
+        context = death.context
+        chain = self.chain(context, overlay)
+        inner = death.path.tests() if death.path is not None else []
+        tests = [*self.chain_guards(chain, context, overlay), *((context, each) for each in inner)]
+        return Difference(
+            outcome="raises",
+            effect=Step(
+                site=self.site(context, death.node), function=context.name, says=f"raises {death.type_name}"
+            ),
+            what="raise",
+            message=death.message,
+            chain=self.steps(chain, context),
+            guards=tuple(self._guard(*each) for each in tests),
+            reads=self.reads(fields, overlay),
+        )
+
+    def _open_atoms(self, effect: Effect, overlay: Overlay) -> tuple[str, ...]:
+        chain = self.chain(effect.context, overlay)
+        inner = effect.path.tests() if effect.path is not None else []
+        tests = [*self.chain_guards(chain, effect.context, overlay), *((effect.context, e) for e in inner)]
+        found = [owner.state.module.text(path.node) for owner, path in tests if path.level == PERHAPS]
+        return tuple(dict.fromkeys(found)) or ("whether an exception is raised",)
+
+    # ------------------------------------------------------------ readers
+
+    def reads(self, fields: Sequence[str], overlay: Overlay | None) -> tuple[Read, ...]:
+        """The lines that read these options, as far as they are reached."""
+        found: dict[tuple[str, int], Read] = {}
+        for name in fields:
+            for node, context in self.engine.record_reads.get(name, {}).items():
+                site = self.site(context, node)
+                found[(site.file, site.line)] = Read(
+                    site=site, function=context.name, state="same", says="has the same result in both runs"
+                )
+        return tuple(found.values())
+
+
+def _writer(context: Context, name: str) -> ast.AST:
+    for each in ast.walk(context.node):
+        if isinstance(each, ast.Attribute) and each.attr == name and isinstance(each.ctx, ast.Store):
+            return each
+    node: ast.AST = context.node
+    return node
+
+
+__all__ = ["Any", "Explainer", "NEVER"]
