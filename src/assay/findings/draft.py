@@ -59,8 +59,10 @@ def values(question: Question, one: Resolution, other: Resolution | None) -> Bot
 
 def raising(rejection: Rejection) -> tuple[Evidence, ...]:
     """The line that raises, then the tests nearest to it."""
-    says = f"raises {rejection.error}: {message(rejection)}" if rejection.site else ""
-    return (*shown.evidence(rejection.site, says), *shown.lines_of_tests(rejection.guards))
+    return (
+        *shown.evidence(rejection.site, f"raises {rejection.error}"),
+        *shown.lines_of_tests(rejection.guards),
+    )
 
 
 def message(rejection: Rejection) -> str:

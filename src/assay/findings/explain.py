@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay._value import Value
 from assay.findings import shown
@@ -15,6 +18,7 @@ from assay.findings.decide import ask
 from assay.findings.finding import Condition, Finding
 from assay.findings.triage import ask_any
 from assay.findings.words import find_option
+from assay.flow import Resolution
 from assay.source import Option
 
 _MOST_RULES = 12
@@ -39,6 +43,8 @@ class Rule(Value):
     """Whether it is carried out in this deployment's command without the option."""
     because: tuple[str, ...] = ()
     """The tests around it, as written, outermost first."""
+    stopped_by: str = ""
+    """The first of them that keeps it from being carried out here, where that is known."""
 
 
 class Changer(Value):
@@ -123,17 +129,27 @@ def _rules(case: Case, option: Option) -> Iterator[Rule]:
         for write in resolution.writes
         if write.name == option.field and write.site is not None and write.certain
     }
-    known = list(_assignments(case, option.field))
+    known = list(_assignments(case, option.field, _outcomes(resolution)))
     for rule in known[:_MOST_RULES]:
         here = (rule.file, rule.line) in fired
-        yield Rule(file=rule.file, line=rule.line, text=rule.text, fires=here, because=rule.because)
+        yield msgspec.structs.replace(rule, fires=here, stopped_by="" if here else rule.stopped_by)
     seen = {(rule.file, rule.line) for rule in known}
     for place, site in fired.items():
         if place not in seen:
             yield Rule(file=site.file, line=site.line, text=site.text, fires=True)
 
 
-def _assignments(case: Case, field: str) -> Iterator[Rule]:
+def _outcomes(resolution: Resolution) -> dict[tuple[str, int], bool]:
+    """What tests came out as, by their place."""
+    return {
+        (guard.site.file, guard.site.line): guard.taken
+        for field in resolution.fields
+        for guard in field.provenance.guards
+        if guard.state == "holds"
+    }
+
+
+def _assignments(case: Case, field: str, outcomes: dict[tuple[str, int], bool]) -> Iterator[Rule]:
     file = case.source.declarations.declared_at.file
     path = Path(case.source.root) / file
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
@@ -147,10 +163,30 @@ def _assignments(case: Case, field: str) -> Iterator[Rule]:
     for node, tests in _walk(tree, ()):
         if _sets(node, field):
             line = lines[node.lineno - 1].strip()[:200]
-            yield Rule(file=file, line=node.lineno, text=line, fires=False, because=tests)
+            stops = (
+                test for test in tests if outcomes.get((file, test.line), test.wanted) is not test.wanted
+            )
+            yield Rule(
+                file=file,
+                line=node.lineno,
+                text=line,
+                fires=False,
+                because=tuple(test.text for test in tests),
+                stopped_by=next((test.text for test in stops), ""),
+            )
 
 
-def _walk(node: ast.AST, tests: tuple[str, ...]) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
+@dataclass(frozen=True)
+class _Around:
+    """An `if` around a statement."""
+
+    text: str
+    line: int
+    wanted: bool
+    """What it must come out as."""
+
+
+def _walk(node: ast.AST, tests: tuple[_Around, ...]) -> Iterator[tuple[ast.stmt, tuple[_Around, ...]]]:
     """Every statement, with the `if` tests around it."""
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
@@ -158,8 +194,9 @@ def _walk(node: ast.AST, tests: tuple[str, ...]) -> Iterator[tuple[ast.stmt, tup
                 continue
             around = tests
             if isinstance(node, ast.If):
-                test = ast.unparse(node.test)
-                around = (*tests, f"not ({test})" if name == "orelse" else test)
+                test, wanted = ast.unparse(node.test), name != "orelse"
+                text = test if wanted else f"not ({test})"
+                around = (*tests, _Around(text, node.test.lineno, wanted))
             if isinstance(child, ast.stmt):
                 yield child, around
             yield from _walk(child, around)

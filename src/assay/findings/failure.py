@@ -102,8 +102,7 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
         other = case.alternative(question).resolution
         setting = Remedy(option=named(question), field=question.option.field, value=question.shown)
         return finding(
-            question, "required_to_start", f"the command starts with {setting}, and not without: "
-            f"{failure.message}", evidence=failure.evidence, guards=failure.guards,
+            question, "required_to_start", f"the command starts with {setting}, and not without it", evidence=failure.evidence, guards=failure.guards,
             resolved=values(question, one, other),
         )  # fmt: skip
     about = fails if fails.startswith("the command does") else "the deployment's own command does not start"

@@ -67,7 +67,7 @@ def _decided(
         if isinstance(default.value, bool) and value is not default.value:
             name, inverse = feature(field.name)
             state = "off" if value is inverse else "on"
-            text = f"{name} is {state} ({field.name} = {shown.said(value)})"
+            text = f"{name}: {state} ({field.name} = {shown.said(value)})"
             yield _made(resolution, field, "switched", text, default.value)
     elif field.name.startswith("max_") and isinstance(value, int | float):
         text = f"{field.name} is limited to {shown.said(value)}"
