@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay import reports
 from assay.cli.lint import output_width
@@ -13,7 +13,7 @@ from assay.cli.progress import Reporter
 from assay.deployment import parse_engine
 from assay.diagnostics import secrets_of
 from assay.errors import InputError
-from assay.findings import Opened, explain, explain_any, find_together, open_deployment, triage, verify
+from assay.findings import Opened, explain_asked, find_together, open_deployment, triage, verify
 from assay.source import default_cache
 
 if TYPE_CHECKING:
@@ -40,13 +40,10 @@ def explained(asked: Sequence[str], options: ExplainOptions) -> tuple[str, int]:
         raise InputError("nothing to explain", hint="name an option: assay explain OPTION[=VALUE] -d FILE")
     if len(asked) > _MOST_ASKED:
         raise InputError(f"more than {_MOST_ASKED} options", hint="`assay triage` looks at all of them")
-    questions = [_split(text) for text in asked]
     with Reporter(sys.stderr) as progress:
         opened = _opened(options.deployment, options.engine, options.cache, progress)
         case = opened.case
-        explanations = [
-            explain(case, name, value[0]) if value else explain_any(case, name) for name, value in questions
-        ]
+        explanations = [explain_asked(case, text) for text in asked]
         found = [each.finding for each in explanations]
         root = Path(opened.tree.root)
         checks = [verify(case, each, root) for each in found] if options.verify else []
@@ -64,14 +61,6 @@ def explained(asked: Sequence[str], options: ExplainOptions) -> tuple[str, int]:
     if together is not None:
         parts.append(reports.together_text(together, style, secrets))
     return "\n\n\n".join(parts), code
-
-
-def _split(text: str) -> tuple[str, tuple[Any, ...]]:
-    """`OPTION=VALUE` as a name and a value; no value where there is no `=`."""
-    name, equals, value = text.partition("=")
-    if not name.strip("-"):
-        raise InputError(f"not an option: {text!r}", hint="write OPTION or OPTION=VALUE")
-    return name, (value,) if equals else ()
 
 
 def _opened(path: Path, engine: str | None, cache: Path | None, progress: Reporter) -> Opened:

@@ -13,7 +13,7 @@ class Area(Value):
     name: str
     """Its title."""
     words: tuple[str, ...]
-    """Parts of option names that put an option into it."""
+    """Beginnings of words in option names that put an option into it."""
 
 
 AREAS: tuple[Area, ...] = (
@@ -56,7 +56,9 @@ AREAS: tuple[Area, ...] = (
             *("hicache", "hierarchical", "kvcache"),
         ),
     ),
-    Area(name="CUDA graphs and compilation", words=("cuda_graph", "compile", "graph", "autotune")),
+    Area(
+        name="CUDA graphs and compilation", words=("cuda_graph", "cudagraph", "compile", "graph", "autotune")
+    ),
     Area(
         name="communication",
         words=("all_reduce", "allreduce", "nccl", "symm", "p2p", "quick_reduce", "mscclpp", "comm", "dist_"),
@@ -139,7 +141,7 @@ def area_of(name: str) -> str:
     >>> area_of("speculative_num_steps"), area_of("max_running_requests"), area_of("x")
     ('speculative decoding', 'scheduling and batching', 'other')
     """
-    return next((area.name for area in AREAS if any(word in name for word in area.words)), OTHER)
+    return next((area.name for area in AREAS if any(f"_{word}" in f"_{name}" for word in area.words)), OTHER)
 
 
 def feature(name: str) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 from assay.findings.case import Case
 from assay.findings.decide import ask
-from assay.findings.explain import Changer, Explanation, Rule, explain, explain_any
+from assay.findings.explain import Changer, Explanation, Rule, explain, explain_any, explain_asked
 from assay.findings.failure import Failure, Remedy
 from assay.findings.finding import (
     BothRuns,
@@ -52,6 +52,7 @@ __all__ = [
     "ask_any",
     "explain",
     "explain_any",
+    "explain_asked",
     "find_together",
     "open_deployment",
     "triage",

@@ -55,7 +55,7 @@ class Question:
     def shown(self) -> Any:
         """The value for reports: as stored, else as asked for."""
         asked = self.asked
-        stored = asked.known and self.option.action in ("store", "append") and not self._refused
+        stored = asked.known and self.option.action != "ignored" and not self._refused
         return asked.value if stored else self.value
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from assay._value import Value
+from assay.errors import InputError
 from assay.findings import shown
 from assay.findings.case import Case
 from assay.findings.decide import ask
@@ -22,6 +23,8 @@ from assay.flow import Resolution
 from assay.source import Option
 
 _MOST_RULES = 12
+_ALWAYS = ("fact cuda.available", "fact host.platform", "fact host.system")
+"""Facts that are the same wherever an engine serves."""
 _MOST_BYTES = 8 << 20
 _DEFAULT_IN_HELP = re.compile(
     r"\bdefaults?(?:\s+(?:is|to|value is|value)|\s*[:=])\s*[`'\"]?"
@@ -82,6 +85,18 @@ def explain_any(case: Case, name: str) -> Explanation:
     """The same at the value that the command holds, or else at the one that triage asks about."""
     option = find_option(case.source.declarations, name)
     return _around(case, option, ask(case, name, True) if option is None else ask_any(case, option))
+
+
+def explain_asked(case: Case, text: str) -> Explanation:
+    """The same for `OPTION` or `OPTION=VALUE`, as it is written on a command line.
+
+    Raises:
+        InputError: there is no name.
+    """
+    name, equals, value = text.partition("=")
+    if not name.strip("-"):
+        raise InputError(f"not an option: {text!r}", hint="write OPTION or OPTION=VALUE")
+    return explain(case, name, value) if equals else explain_any(case, name)
 
 
 def _around(case: Case, option: Option | None, found: Finding) -> Explanation:
@@ -236,7 +251,8 @@ def _changers(case: Case, found: Finding) -> Iterator[Changer]:
     tests: dict[str, list[str]] = {}
     for guard in _deciding(found):
         model = [atom for atom in guard.atoms if atom.startswith("config.json") and " of " not in atom]
-        for atom in model or guard.atoms:
+        facts = [atom for atom in guard.atoms if atom.startswith("fact ") and atom not in _ALWAYS]
+        for atom in model or facts or guard.atoms:
             tests.setdefault(atom, []).append(guard.expr)
     for atom in found.open_atoms:
         tests.setdefault(atom, [])

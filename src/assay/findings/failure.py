@@ -94,7 +94,6 @@ def _blamed(run: Run, guards: tuple[Guard, ...], text: str, first: list[str]) ->
 def despite(case: Case, question: Question, failure: Failure) -> Finding:
     """The verdict on an option where the command without it does not start."""
     one = question.run.base.resolution
-    fails = "the command does not start without it either" if case.gives(question.option) else "the command"
     refused = parser_refuses(question)
     if refused is not None:
         return refused
@@ -102,10 +101,16 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
         other = case.alternative(question).resolution
         setting = Remedy(option=named(question), field=question.option.field, value=question.shown)
         return finding(
-            question, "required_to_start", f"the command starts with {setting}, and not without it", evidence=failure.evidence, guards=failure.guards,
+            question,
+            "required_to_start",
+            f"the command starts with {setting}, and not without it",
+            evidence=failure.evidence,
+            guards=failure.guards,
             resolved=values(question, one, other),
-        )  # fmt: skip
-    about = fails if fails.startswith("the command does") else "the deployment's own command does not start"
+        )
+    about = "the deployment's own command does not start"
+    if case.gives(question.option):
+        about = "the command does not start without it either"
     return finding(
         question,
         "command_does_not_start",

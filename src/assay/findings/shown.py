@@ -14,6 +14,7 @@ NEAREST = 8
 ones mostly choose among architectures."""
 
 _LONGEST = 80
+_FAR = 150
 
 
 def evidence(site: Site | None, says: str) -> tuple[Evidence, ...]:
@@ -39,7 +40,8 @@ def conditions(guards: Sequence[Guard], most: int | None = NEAREST) -> tuple[Con
 
 
 def lines_of_tests(guards: Sequence[Guard], most: int = 3) -> tuple[Evidence, ...]:
-    """The lines of the tests nearest to a line, nearest first."""
+    """The lines of the tests nearest to a line, nearest first; early returns far away say little of it."""
+    near = [guard for guard in guards if guard.taken or _distance(guard, guards[-1]) <= _FAR]
     return tuple(
         Evidence(
             file=guard.site.file,
@@ -47,8 +49,15 @@ def lines_of_tests(guards: Sequence[Guard], most: int = 3) -> tuple[Evidence, ..
             text=guard.site.text,
             says=f"this test {_comes_out(guard)}",
         )
-        for guard in reversed(guards[-most:])
+        for guard in reversed(near[-most:])
     )
+
+
+def _distance(guard: Guard, last: Guard) -> float:
+    """Lines between two tests."""
+    if guard.site.file != last.site.file:
+        return 0
+    return abs(guard.site.line - last.site.line)
 
 
 def _comes_out(guard: Guard) -> str:

@@ -14,7 +14,7 @@ from assay.findings.records import equal
 from assay.flow import FieldValue, Logged, Resolution
 from assay.source import Constant
 
-_NEAR = 14
+_NEAR = 5
 """A warning that stands so many lines from an assignment, at most, speaks of it."""
 
 
