@@ -108,7 +108,7 @@ def _no_op(question: Question, other: Alternative, found: Changes, difference: D
         question,
         subkind,
         f"{named(question)} {quoted(question.shown)} changes nothing here{why}",
-        evidence=lines or shown.evidence(question.option.declared_at, "declares it"),
+        evidence=lines,
         guards=shown.conditions(deciding.guards, None) if deciding is not None else (),
         side_effects=shown.side_effects(other.base.resolution, other.resolution, _others(question, found)),
         resolved=values(question, other.base.resolution, other.resolution),

@@ -35,7 +35,7 @@ def finding(  # noqa: PLR0913 - one argument for each field of a finding
         when=when,
         declared_at=option.declared_at,
         help=option.help,
-        evidence=evidence,
+        evidence=evidence or shown.evidence(option.declared_at, "declares it"),
         guards=guards,
         open_atoms=tuple(dict.fromkeys(open_atoms)),
         side_effects=side_effects,
