@@ -44,6 +44,8 @@ class ExplainOptions:
         Ask how the options go together, too: independent, conflicting, or one sets the other.
     verify
         Read every cited line again, and run every cited test anew; exit code 1 if one does not hold.
+    what_if
+        Ask again under other capabilities, variables and options that the deciding tests look at.
     engine
         Engine to ask about instead of the file's: `sglang==0.5.9`, a folder, `installed:PATH`, `image:REF`.
     json
@@ -55,6 +57,7 @@ class ExplainOptions:
     deployment: Annotated[Path, Parameter(alias="-d")]
     together: Switch = False
     verify: Switch = False
+    what_if: Switch = False
     engine: str | None = None
     json: Switch = False
     cache: Path | None = None

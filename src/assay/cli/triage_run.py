@@ -13,7 +13,7 @@ from assay.cli.progress import Reporter
 from assay.deployment import parse_engine
 from assay.diagnostics import secrets_of
 from assay.errors import InputError
-from assay.findings import Opened, explain_asked, find_together, open_deployment, triage, verify
+from assay.findings import Opened, explain_asked, find_together, open_deployment, triage, verify, what_if
 from assay.source import default_cache
 
 if TYPE_CHECKING:
@@ -48,14 +48,21 @@ def explained(asked: Sequence[str], options: ExplainOptions) -> tuple[str, int]:
         root = Path(opened.tree.root)
         checks = [verify(case, each, root) for each in found] if options.verify else []
         pairs = [(each.option, each.value) for each in found]
+        others = [what_if(case, each) for each in found] if options.what_if else []
         together = find_together(case, pairs, found) if options.together else None
     code = int(any(not check.holds for each in checks for check in each))
     secrets = _secrets(opened)
     if options.json:
-        return reports.findings_json(found, secrets, together=together, checks=checks), code
+        return reports.findings_json(found, secrets, together=together, checks=checks, others=others), code
     style = reports.Style(width=output_width())
     parts = [
-        reports.explain_text(each, style, secrets, checks=checks[at] if options.verify else None)
+        reports.explain_text(
+            each,
+            style,
+            secrets,
+            checks=checks[at] if options.verify else None,
+            others=others[at] if options.what_if else None,
+        )
         for at, each in enumerate(explanations)
     ]
     if together is not None:

@@ -21,6 +21,7 @@ from assay.findings.triage import Premise, Todo, Triage, ask_any, triage
 from assay.findings.unasked import Unasked
 from assay.findings.values import values_to_ask
 from assay.findings.verify import Check, verify
+from assay.findings.what_if import WhatIf, what_if
 
 __all__ = [
     "SUBKIND",
@@ -48,6 +49,7 @@ __all__ = [
     "Triage",
     "Unasked",
     "Verdict",
+    "WhatIf",
     "ask",
     "ask_any",
     "explain",
@@ -58,4 +60,5 @@ __all__ = [
     "triage",
     "values_to_ask",
     "verify",
+    "what_if",
 ]

@@ -82,6 +82,7 @@ class Case:
         self.history = option_history(self.engine)
         self._words, self._read_config = tuple(words), read_config
         self._runs: dict[str | None, Run] = {}
+        self._is_warm = False
 
     @property
     def version(self) -> str:
@@ -110,7 +111,16 @@ class Case:
         """Whether the deployment's command gives the option."""
         return command.given_in(self.present.parsed, option)
 
+    def _warm(self) -> None:
+        """Resolve once for nothing: what modules do while they are first evaluated (set a variable) is then
+        no difference between the first run and those after it.
+        """
+        if not self._is_warm:
+            self._is_warm = True
+            baseline(self.source, self.facts, self._words, read_config=self._read_config)
+
     def _run(self, words: tuple[ArgumentWord, ...], reader: ReadConfig | None) -> Run:
+        self._warm()
         parsed = parse(self.source.declarations, words, reader)
         return Run(words, reader, parsed, baseline(self.source, self.facts, words, read_config=reader))
 
@@ -129,6 +139,20 @@ class Case:
     def anew(self, source: EngineSource) -> Case:
         """The same deployment under another reading of the source."""
         return Case(source, self.facts, self._words, read_config=self._read_config)
+
+    def altered(
+        self,
+        *,
+        facts: Facts | None = None,
+        words: Sequence[ArgumentWord] | None = None,
+        read_config: ReadConfig | None = None,
+    ) -> Case:
+        """A deployment that differs from this one; with `words`, its file of arguments is read by
+        `read_config`.
+        """
+        if words is None:
+            return Case(self.source, facts or self.facts, self._words, read_config=self._read_config)
+        return Case(self.source, facts or self.facts, words, read_config=read_config)
 
     def starts(self, words: Sequence[ArgumentWord], read_config: ReadConfig | None) -> bool:
         """Whether that command line starts, as far as is known, workers included."""

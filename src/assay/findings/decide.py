@@ -15,6 +15,10 @@ from assay.findings.records import Changes, changes, equal, given_up, new_doubts
 from assay.findings.refused import parser_refuses
 from assay.findings.words import find_option
 from assay.flow import Alternative, FieldValue, Resolution
+from assay.source import Option
+
+_MOST_MENTIONS = 5
+"""Declarations keep so many lines that name an option: with as many, there may be more."""
 
 
 def ask(case: Case, name: str, value: Any) -> Finding:
@@ -39,7 +43,7 @@ def decide(case: Case, question: Question) -> Finding:
         return refused
     if question.option.action == "ignored":
         return _ignored(case, question)
-    if not question.wording.words:
+    if not question.wording.words or _is_default(question):
         return _left_out(question)
     return _compared(case, question, case.alternative(question))
 
@@ -48,7 +52,7 @@ def _ignored(case: Case, question: Question) -> Finding:
     """An option that stores nothing: only a line that looks for the flag itself could notice it."""
     option = question.option
     shows = shown.evidence(option.declared_at, "declares it; giving it stores nothing")
-    if option.mentions or case.source.declarations.unsearched:
+    if _may_be_looked_for(option) or case.source.declarations.unsearched:
         atoms = tuple(f"what {site} does" for site in option.mentions)
         return finding(
             question,
@@ -61,12 +65,25 @@ def _ignored(case: Case, question: Question) -> Finding:
     return finding(question, "accepted_and_ignored", summary, evidence=shows)
 
 
+def _may_be_looked_for(option: Option) -> bool:
+    """Whether a line may look for the flag among the words; a namesake cannot read what is not stored."""
+    flagged = any(flag in site.text for flag in option.flags for site in option.mentions)
+    return flagged or len(option.mentions) >= _MOST_MENTIONS
+
+
 def _mentions(question: Question) -> tuple[Evidence, ...]:
     return tuple(each for site in question.option.mentions for each in shown.evidence(site, "names it"))
 
 
+def _is_default(question: Question) -> bool:
+    """Whether the parser hands on the same with the option and without it."""
+    before = question.run.parsed.namespace.get(question.option.dest)
+    asked = question.asked
+    return before is not None and before.known and asked.known and equal(before.value, asked.value)
+
+
 def _left_out(question: Question) -> Finding:
-    """The value that a switch has when it is left out: the two runs are one."""
+    """The value that the parser gives when the option is left out: the two runs are one."""
     one, asked = question.run.base.resolution, question.asked
     held = one.field(question.option.field or "")
     if held is None or not held.known or not asked.known:
@@ -75,8 +92,8 @@ def _left_out(question: Question) -> Finding:
             question, "open_condition", f"what {named(question)} is here depends on {reason}",
             open_atoms=(reason,), resolved=values(question, one, one),
         )  # fmt: skip
-    if equal(held.value, asked.value):
-        return _already(question, held, one)
+    if equal(held.value, asked.value) or not isinstance(asked.value, bool):
+        return _already(question, held, one)  # `auto` and the like ask for what the engine chooses
     summary = f"{named(question)} is {quoted(held.value)} here, and no flag turns that back"
     return _overridden(question, one, held, summary)
 

@@ -47,7 +47,8 @@ def _choices(option: Option, resolved: Any) -> tuple[Any, ...]:
     assert option.choices is not None
     several = option.nargs not in (None, "?")
     held = resolved if isinstance(resolved, list) else [resolved]
-    others = [choice for choice in option.choices.value if choice not in held and choice is not None]
+    same = [*held, None, option.default.value if option.default.known else None]
+    others = [choice for choice in option.choices.value if choice not in same]
     others = others or [choice for choice in option.choices.value if choice is not None]
     return tuple([each] if several else each for each in others[:_MOST_CHOICES])
 

@@ -10,7 +10,7 @@ from assay.reports.findings_text import Page, counted, setting, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.findings import Check, Explanation, Finding, Resolved, Rule, Together
+    from assay.findings import Check, Explanation, Finding, Resolved, Rule, Together, WhatIf
     from assay.reports.terminal import Style
 
 _MOST_LINES = 8
@@ -24,6 +24,7 @@ def explain_text(
     secrets: frozenset[str],
     *,
     checks: Sequence[Check] | None = None,
+    others: Sequence[WhatIf] | None = None,
 ) -> str:
     """The report on one option, within the style's width."""
     page = Page(style, secrets)
@@ -34,7 +35,7 @@ def explain_text(
     _matters(page, found)
     _itself(page, explanation)
     _goes_with(page, explanation)
-    _changes(page, explanation)
+    _changes(page, explanation, others)
     if checks is not None:
         _checked(page, checks)
     return page.text()
@@ -111,7 +112,7 @@ def _goes_with(page: Page, explanation: Explanation) -> None:
         page.say("no other option comes out otherwise, as far as start-up code goes")
 
 
-def _changes(page: Page, explanation: Explanation) -> None:
+def _changes(page: Page, explanation: Explanation, others: Sequence[WhatIf] | None) -> None:
     page.title("What would change the answer?")
     for each in explanation.changers:
         held = "not stated" if each.value is None else shown(each.value, each.atom.rpartition(" ")[2])
@@ -119,6 +120,10 @@ def _changes(page: Page, explanation: Explanation) -> None:
         page.say(f"{each.atom}: {held} here{tests}")
     if not explanation.changers:
         page.say("another source tree: no fact, variable or option decides it here")
+    for other in others or ():
+        page.say(f"with {other.change}: {other.verdict}: {other.summary}")
+    if others is not None and not others:
+        page.say("no single change that was tried gives another verdict")
     page.say(f"what to do: {SUBKIND[explanation.finding.subkind].to_do}")
 
 

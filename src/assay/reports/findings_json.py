@@ -12,7 +12,7 @@ from assay.reports.machine import as_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.findings import Check, Finding, Opened, Together, Triage
+    from assay.findings import Check, Finding, Opened, Together, Triage, WhatIf
 
 TRIAGE_SCHEMA = "assay.triage/1"
 """Name of the JSON document's shape; a change that could break a reader raises the number."""
@@ -44,11 +44,14 @@ def findings_json(
     *,
     together: Together | None = None,
     checks: Sequence[Sequence[Check]] = (),
+    others: Sequence[Sequence[WhatIf]] = (),
 ) -> str:
-    """A list of findings; `checks` and `together` only where they were asked for."""
+    """A list of findings; `checks`, `what_if` and `together` only where they were asked for."""
     items: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in findings]
     for item, each in zip(items, checks, strict=False):
         item["checks"] = msgspec.to_builtins(each)
+    for item, answers in zip(items, others, strict=False):
+        item["what_if"] = msgspec.to_builtins(answers)
     if together is not None:
         told = msgspec.to_builtins(together)
         del told["findings"]
