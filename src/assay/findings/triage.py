@@ -152,13 +152,13 @@ def ask_any(case: Case, option: Option) -> Finding:
     first: Finding | None = None
     for value in values_to_ask(option, _resolved(case, option)):
         found = decide(case, case.question(option, value))
-        if found.verdict in ("effective", "unknown", "dead"):
-            return found
         first = first or found
+        if found.verdict in ("effective", "unknown", "dead"):
+            first = found
+            break
     assert first is not None, "every option has a value to ask about"
-    if made_up(option) and first.subkind in ("rejected_at_start", "wrong_type"):
-        return _needs_a_value(first)
-    return first
+    refused = first.subkind in ("rejected_at_start", "wrong_type", "may_not_start")
+    return _needs_a_value(first) if refused and made_up(option) else first
 
 
 def _resolved(case: Case, option: Option) -> Any:

@@ -121,7 +121,8 @@ def _changes(page: Page, explanation: Explanation, others: Sequence[WhatIf] | No
     if not explanation.changers:
         page.say("another source tree: no fact, variable or option decides it here")
     for other in others or ():
-        page.say(f"with {other.change}: {other.verdict}: {other.summary}")
+        how = other.change if other.change.startswith("without ") else f"with {other.change}"
+        page.say(f"{how}: {other.verdict}: {other.summary}")
     if others is not None and not others:
         page.say("no single change that was tried gives another verdict")
     page.say(f"what to do: {SUBKIND[explanation.finding.subkind].to_do}")
