@@ -79,7 +79,8 @@ def _is_default(question: Question) -> bool:
     """Whether the parser hands on the same with the option and without it."""
     before = question.run.parsed.namespace.get(question.option.dest)
     asked = question.asked
-    return before is not None and before.known and asked.known and equal(before.value, asked.value)
+    known = before is not None and before.known and asked.known and question.option.field is not None
+    return known and before is not None and equal(before.value, asked.value)
 
 
 def _left_out(question: Question) -> Finding:
