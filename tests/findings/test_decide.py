@@ -14,7 +14,7 @@ GetCase = Callable[[str, str], Case]
 Q, L, D = "qwen35-sm120", "llama8b-h100", "dsv3-h200"
 
 KNOWN = [
-    (Q, "enable_fused_moe_sum_all_reduce", True, "missing", None),
+    (Q, "enable_fused_moe_sum_all_reduce", True, "missing", 2890),
     (Q, "num_continuous_decode_steps", 4, "nobody_reads", 4670),
     (L, "num_continuous_decode_steps", 4, "nobody_reads", 4670),
     (Q, "speculative_ngram_match_type", "PROB", "nobody_reads", 488),
@@ -41,6 +41,7 @@ KNOWN = [
     (Q, "enable_dp_lm_head", True, "overridden", 2112),
     (Q, "enable_dp_attention", True, "overridden", 2111),
     (Q, "disable_radix_cache", False, "overridden", 1764),
+    (Q, "speculative_num_draft_tokens", 8, "overridden", 2450),
     (Q, "attention_backend", "no-such", "not_a_choice", None),
     (Q, "tp_size", "many", "wrong_type", None),
     (Q, "enable_metrics", "maybe", "wrong_type", None),

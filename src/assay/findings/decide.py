@@ -13,6 +13,7 @@ from assay.findings.finding import Evidence, Finding
 from assay.findings.missing import missing
 from assay.findings.records import Changes, changes, equal, given_up, new_doubts
 from assay.findings.refused import parser_refuses
+from assay.findings.values import values_to_ask
 from assay.findings.words import find_option
 from assay.flow import Alternative, FieldValue, Resolution
 from assay.source import Option
@@ -115,7 +116,7 @@ def _compared(case: Case, question: Question, other: Alternative) -> Finding:
     field = question.option.field
     before, after = (one.field(field), two.field(field)) if field else (None, None)
     found = changes(one, two, field)
-    if before and after and _was_reset(question, before, after):
+    if before and after and _was_reset(case, question, before, after):
         summary = f"{named(question)} is reset to {quoted(after.value)}, as it is without it"
         return _overridden(question, two, after, summary, before=one, found=found)
     if found.none and before is not None:
@@ -162,17 +163,26 @@ def _doubtful(question: Question, one: Resolution, two: Resolution) -> Finding |
     return None
 
 
-def _was_reset(question: Question, before: FieldValue, after: FieldValue) -> bool:
+def _was_reset(case: Case, question: Question, before: FieldValue, after: FieldValue) -> bool:
+    """Whether start-up code puts the value of run A in place of the one that was asked for."""
     asked = question.asked
-    return (
-        asked.known
-        and before.known
-        and after.known
-        and equal(before.value, after.value)
-        and not equal(after.value, asked.value)
-        and after.provenance.how == "set"
-        and f"option {after.name}" not in after.provenance.depends_on  # computed from it is not reset
-    )
+    if not (asked.known and before.known and after.known and after.provenance.how == "set"):
+        return False
+    if not equal(before.value, after.value) or equal(after.value, asked.value):
+        return False
+    return not _is_computed(case, question, after)
+
+
+def _is_computed(case: Case, question: Question, after: FieldValue) -> bool:
+    """Whether the value is made from the one that was asked for (`//= dp_size`), and only happens to be that
+    of run A: then another value gives another result.
+    """
+    asked = question.asked.value
+    if isinstance(asked, bool) or f"option {after.name}" not in after.provenance.depends_on:
+        return False
+    other = case.question(question.option, values_to_ask(question.option, asked)[0])
+    held = case.alternative(other).resolution.field(after.name)
+    return held is None or not held.known or not equal(held.value, after.value)
 
 
 def _overridden(

@@ -17,6 +17,7 @@ from assay.findings import shown
 from assay.findings.case import Case
 from assay.findings.decide import ask
 from assay.findings.finding import Condition, Finding
+from assay.findings.source_lines import text_of
 from assay.findings.triage import ask_any
 from assay.findings.words import find_option
 from assay.flow import Resolution
@@ -25,7 +26,6 @@ from assay.source import Option
 _MOST_RULES = 12
 _ALWAYS = ("fact cuda.available", "fact host.platform", "fact host.system")
 """Facts that are the same wherever an engine serves."""
-_MOST_BYTES = 8 << 20
 _DEFAULT_IN_HELP = re.compile(
     r"\bdefaults?(?:\s+(?:is|to|value is|value)|\s*[:=])\s*[`'\"]?"
     r"(?P<value>-?\d+(?:\.\d+)?|true|false|none)\b",
@@ -166,10 +166,7 @@ def _outcomes(resolution: Resolution) -> dict[tuple[str, int], bool]:
 
 def _assignments(case: Case, field: str, outcomes: dict[tuple[str, int], bool]) -> Iterator[Rule]:
     file = case.source.declarations.declared_at.file
-    path = Path(case.source.root) / file
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        return
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(Path(case.source.root), file) or ""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

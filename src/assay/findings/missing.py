@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from assay.engines import nearest
 from assay.findings import shown
 from assay.findings.case import Case
 from assay.findings.finding import Evidence, Finding
+from assay.findings.source_lines import lines_of
 from assay.findings.subkinds import SUBKIND
+from assay.source import Site
 
 
 def missing(case: Case, name: str, value: Any) -> Finding:
@@ -28,6 +31,11 @@ def missing(case: Case, name: str, value: Any) -> Finding:
         for option in known
         for line in shown.evidence(option.declared_at, f"declares {option.flags[0]}, a name like it")
     )
+    first = min(case.source.declarations.options, key=lambda option: option.first_line, default=None)
+    if first is not None:
+        begins = lines_of(Path(case.source.root), first.declared_at.file)[first.first_line - 1 :][:1]
+        site = Site(file=first.declared_at.file, line=first.first_line, text="".join(begins).strip()[:200])
+        lines += shown.evidence(site, "options are declared from here on; it is not among them")
     lines += shown.evidence(
         case.source.declarations.declared_at, f"the arguments class; it has no {flag[2:].replace('-', '_')}"
     )

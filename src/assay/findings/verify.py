@@ -9,10 +9,10 @@ from assay._value import Value
 from assay.findings.case import Case
 from assay.findings.decide import ask
 from assay.findings.finding import Condition, Evidence, Finding
+from assay.findings.source_lines import lines_of
 from assay.flow import EngineSource
 
 _LONGEST = 200
-_MOST_BYTES = 8 << 20
 
 
 class Check(Value):
@@ -76,10 +76,7 @@ def _line(cited: Evidence, root: Path) -> Check:
 
 def _read(root: Path, file: str, line: int) -> str | None:
     """That line of the tree; nothing outside of it is read."""
-    path = (root / file).resolve()
-    if not path.is_relative_to(root.resolve()) or not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        return None
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = lines_of(root, file)
     return lines[line - 1] if 0 < line <= len(lines) else None
 
 
