@@ -118,9 +118,10 @@ def test_explain_as_json_is_a_list(release: Release, capsys: pytest.CaptureFixtu
 def test_secrets_are_never_shown(
     words: list[str], secretive: Path, release: Release, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["api_key", f"served_model_name={SECRET}"]
+    asked = ["api_key", f"served_model_name={SECRET}", "admin_api_key=sk-another-one"]
     out = explained(capsys, *asked, "-d", str(secretive), *release("0.5.10"), *words)
     assert SECRET not in out
+    assert "another" not in out
     assert "***" in out
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from assay.findings import Case, Triage, ask, triage
+from assay.flow import Baseline, Difference, Guard, Step
+from assay.source import Site
 
 pytestmark = [pytest.mark.registry, pytest.mark.timeout(300)]
 GetCase = Callable[[str, str], Case]
@@ -55,3 +57,30 @@ def test_an_option_without_which_the_rest_does_not_start(case: GetCase) -> None:
     """Options of the command that are only there because of each other."""
     found = ask(case("qwen35-sm120", "0.5.9"), "speculative_eagle_topk", 1)
     assert found.subkind == "required_to_start"
+
+
+SITE = Site(file="sglang/srt/x.py", line=7, text="raise KeyError(major)")
+
+
+def stopped(base: Baseline) -> Difference | None:
+    """A worker that only runs without CUDA graphs."""
+    held = base.resolution.field("disable_cuda_graph")
+    if held is None or held.value:
+        return None
+    atoms = ("option disable_cuda_graph",)
+    guard = Guard(text="not args.x", site=SITE, taken=True, state="holds", decided_by=atoms)
+    step = Step(site=SITE, says="raises KeyError")
+    return Difference(outcome="raises", effect=step, message="KeyError: 12", guards=(guard,))
+
+
+def test_a_worker_that_stops_is_a_failure_too(case: GetCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Baseline, "failure", property(stopped))
+    shared = case("llama8b-h100", "0.5.9")
+    found = triage(shared.anew(shared.source))
+    assert found.failure is not None
+    assert (found.failure.phase, found.failure.message) == ("worker", "KeyError: 12")
+    assert found.failure.evidence[0].line == 7
+    assert [str(each) for each in found.remedies] == ["--disable-cuda-graph"]
+    subkinds = {each.option: each.subkind for each in found.findings}
+    assert subkinds.pop("--disable-cuda-graph") == "required_to_start"
+    assert set(subkinds.values()) == {"command_does_not_start"}

@@ -11,7 +11,7 @@ from assay import reports
 from assay.cli.lint import output_width
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine
-from assay.diagnostics import secrets_of
+from assay.diagnostics import is_secret_name, secrets_of
 from assay.errors import InputError
 from assay.findings import Opened, explain_asked, find_together, open_deployment, triage, verify, what_if
 from assay.source import default_cache
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.cli.triage_options import ExplainOptions, TriageOptions
+    from assay.findings import Finding
 
 _MOST_ASKED = 32
 
@@ -51,7 +52,7 @@ def explained(asked: Sequence[str], options: ExplainOptions) -> tuple[str, int]:
         others = [what_if(case, each) for each in found] if options.what_if else []
         together = find_together(case, pairs, found) if options.together else None
     code = int(any(not check.holds for each in checks for check in each))
-    secrets = _secrets(opened)
+    secrets = _secrets(opened) | _asked_secrets(found)
     if options.json:
         return reports.findings_json(found, secrets, together=together, checks=checks, others=others), code
     style = reports.Style(width=output_width())
@@ -79,6 +80,12 @@ def _opened(path: Path, engine: str | None, cache: Path | None, progress: Report
         cache=cache or default_cache(os.environ),
         progress=progress,
     )
+
+
+def _asked_secrets(found: Sequence[Finding]) -> frozenset[str]:
+    """Values that the question itself gave to options with a secret's name."""
+    named = (each for each in found if is_secret_name(each.field or each.option))
+    return frozenset(each.value for each in named if isinstance(each.value, str) and each.value)
 
 
 def _secrets(opened: Opened) -> frozenset[str]:

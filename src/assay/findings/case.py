@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from assay.engines import engine_named, option_history
 from assay.facts import Facts
 from assay.findings import words as command
-from assay.flow import Alternative, Baseline, EngineSource, baseline
+from assay.findings.records import given_up
+from assay.flow import Alternative, Baseline, EngineSource, Rejection, Resolution, baseline
 from assay.source import ArgumentWord, Constant, Option, Parsed, ReadConfig, parse
 
 
@@ -63,6 +64,18 @@ class Question:
         return any(
             each.option is not None and each.option.dest == self.option.dest for each in self.parsed.problems
         )
+
+
+@dataclass(frozen=True)
+class Start:
+    """What becomes of a command line that may not start."""
+
+    outcome: Literal["starts", "fails", "unsure"]
+    """Whether it does."""
+    resolution: Resolution
+    """What its arguments resolve to."""
+    doubts: tuple[Rejection, ...]
+    """Lines that may raise, for `unsure`."""
 
 
 class Case:
@@ -154,7 +167,21 @@ class Case:
             return Case(self.source, facts or self.facts, self._words, read_config=self._read_config)
         return Case(self.source, facts or self.facts, words, read_config=read_config)
 
-    def starts(self, words: Sequence[ArgumentWord], read_config: ReadConfig | None) -> bool:
-        """Whether that command line starts, as far as is known, workers included."""
+    def start(self, words: Sequence[ArgumentWord], read_config: ReadConfig | None) -> Start:
+        """Whether that command line starts, workers included."""
         base = baseline(self.source, self.facts, words, read_config=read_config)
-        return base.resolution.status != "rejected" and base.failure is None
+        found = base.resolution
+        if found.status == "rejected" or base.failure is not None:
+            return Start("fails", found, ())
+        known = {(each.site, each.when) for each in self.present.base.resolution.possible_rejections}
+        doubts = tuple(
+            each
+            for each in found.possible_rejections
+            if (each.site, each.when) not in known and not _on_facts_alone(each)
+        )
+        return Start("unsure" if doubts or given_up(found) else "starts", found, doubts)
+
+
+def _on_facts_alone(doubt: Rejection) -> bool:
+    """Whether only what the machine is decides it: then no option is to blame for it."""
+    return all(each.removeprefix("not: ").startswith("fact ") for each in doubt.when)

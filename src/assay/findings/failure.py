@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from assay._value import Value
 from assay.findings import shown
-from assay.findings.case import Case, Question, Run
+from assay.findings.case import Case, Question, Run, Start
 from assay.findings.draft import finding, message, named, quoted, raising, values
 from assay.findings.finding import Condition, Evidence, Finding
 from assay.findings.refused import parser_refuses
@@ -97,17 +97,10 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
     refused = parser_refuses(question)
     if refused is not None:
         return refused
-    if question.wording.words and case.starts(question.words, question.run.read_config):
-        other = case.alternative(question).resolution
-        setting = Remedy(option=named(question), field=question.option.field, value=question.shown)
-        return finding(
-            question,
-            "required_to_start",
-            f"the command starts with {setting}, and not without it",
-            evidence=failure.evidence,
-            guards=failure.guards,
-            resolved=values(question, one, other),
-        )
+    if question.wording.words:
+        start = case.start(question.words, question.run.read_config)
+        if start.outcome != "fails":
+            return _mended(question, failure, start)
     about = "the deployment's own command does not start"
     if case.gives(question.option):
         about = "the command does not start without it either"
@@ -118,6 +111,31 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
         evidence=failure.evidence,
         guards=failure.guards,
         resolved=values(question, one, None) if one.fields else None,
+    )
+
+
+def _mended(question: Question, failure: Failure, start: Start) -> Finding:
+    """The command starts with the option, or may start."""
+    setting = Remedy(option=named(question), field=question.option.field, value=question.shown)
+    both = values(question, question.run.base.resolution, start.resolution)
+    if start.outcome == "starts":
+        return finding(
+            question,
+            "required_to_start",
+            f"the command starts with {setting}, and not without it",
+            evidence=failure.evidence,
+            guards=failure.guards,
+            resolved=both,
+        )
+    doubt = next(iter(start.doubts), None)
+    return finding(
+        question,
+        "may_not_start",
+        f"the command does not start without {setting}, and may not with it",
+        evidence=raising(doubt) if doubt is not None else failure.evidence,
+        guards=shown.conditions(doubt.guards) if doubt is not None else failure.guards,
+        open_atoms=tuple(atom for each in start.doubts for atom in each.when) or ("its start-up code",),
+        resolved=both,
     )
 
 
@@ -139,7 +157,7 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
         else:
             given = wording(option, remedy.value)
             words, reader = added(run.words, given.words), run.read_config
-        if case.starts(words, reader):
+        if case.start(words, reader).outcome == "starts":
             found.append(remedy)
     return tuple(found)
 
