@@ -31,6 +31,7 @@ from assay.errors import (
     Unreachable,
     WorkloadError,
 )
+from assay.findings import SUBKINDS
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made by scripts/make_reference.py: change the source named below, then run `make docs`. -->\n\n"
@@ -249,6 +250,24 @@ so for that file.
 """
 
 
+def subkinds() -> str:
+    """Every sub-kind of a verdict, from `findings/subkinds.py`."""
+    rows = ([f"[{each.name}](#{each.name})", each.verdict, each.title] for each in SUBKINDS)
+    parts = [MADE, _SUBKINDS_HEAD, _table(("sub-kind", "verdict", "in short"), rows)]
+    for each in SUBKINDS:
+        parts.append(f"\n## {each.name}\n\nVerdict: `{each.verdict}`, {each.title}. {each.meaning}\n\n")
+        parts.append(f"- **What to do**: {each.to_do}\n")
+    return "".join(parts)
+
+
+_SUBKINDS_HEAD = """# The sub-kinds of verdicts
+
+Source: `src/assay/findings/subkinds.py`. Every finding of `assay triage` and `assay explain` has one of these
+beside its [verdict](../explanation/verdicts.md): the reason, from a closed list.
+
+"""
+
+
 def errors() -> str:
     """The errors and exit codes, from `errors.py`."""
     kinds = (
@@ -275,7 +294,7 @@ found an error or a warning. 130: interrupted.
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("lint",), ("bench",)):
+    for verb in ((), ("lint",), ("triage",), ("explain",), ("bench",)):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
@@ -291,6 +310,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "deployment-file.md": deployment_file,
     "model-presets.md": model_presets,
     "lint-rules.md": lint_rules,
+    "subkinds.md": subkinds,
     "errors.md": errors,
     "command-line.md": command_line,
 }

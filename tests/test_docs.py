@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.diagnostics import RULES
+from assay.findings import SUBKIND, SUBKINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -30,6 +31,14 @@ def test_every_rule_says_all_that_a_reader_asks() -> None:
         for text in (rule.finds, rule.matters, rule.evidence, rule.limits):
             assert text.endswith(".")
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_every_subkind_says_what_it_means_and_what_to_do() -> None:
+    for each in SUBKINDS:
+        assert each.meaning.endswith(".")
+        assert each.to_do.endswith(".")
+        assert not each.title.endswith(".")
+    assert len(SUBKIND) == len(SUBKINDS)
 
 
 def test_the_readmes_commands_are_those_of_the_makefile() -> None:

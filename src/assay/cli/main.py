@@ -14,6 +14,7 @@ from assay import __version__
 from assay.cli.bench import bench
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
+from assay.cli.triage import explain, triage
 from assay.errors import AssayError, InputError
 
 app = cyclopts.App(
@@ -25,6 +26,8 @@ app = cyclopts.App(
     result_action="return_value",
 )
 app.command(lint)
+app.command(triage)
+app.command(explain)
 app.command(bench)
 
 INTERRUPTED = 130

@@ -11,7 +11,7 @@ from assay.deployment.containers.yaml_text import (
     read_yaml,
 )
 from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
-from assay.deployment.engine import EngineReference, parse_engine
+from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
@@ -73,6 +73,7 @@ __all__ = [
     "load_deployment",
     "looks_like_compose",
     "looks_like_kubernetes",
+    "not_run",
     "parse_command",
     "parse_config",
     "parse_engine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Literal
 
 from assay._value import Value
@@ -57,3 +58,11 @@ def parse_engine(text: str) -> EngineReference:
         hint="write a release (sglang==0.5.10), a folder that begins with ./, / or ~, "
         "installed:PATH_OF_ENVIRONMENT, or image:REFERENCE",
     )
+
+
+def not_run(engine: EngineReference) -> EngineReference:
+    """The environment's folder in place of an interpreter: what a target names is looked at and never run."""
+    path = Path(engine.value)
+    if engine.kind != "installed" or not path.is_file():
+        return engine
+    return parse_engine(f"installed:{path.parent.parent}")

@@ -5,6 +5,7 @@ from assay.diagnostics.edits import preview_edits, write_edits
 from assay.diagnostics.lint import Choice, lint, lint_file, without
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.rules import BY_CODE, RULES, Rule
+from assay.diagnostics.secret_values import secrets_of
 from assay.diagnostics.secrets import MASK, is_secret_name, mask, masked, may_be_secret_name, secret_spans
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "may_be_secret_name",
     "preview_edits",
     "secret_spans",
+    "secrets_of",
     "without",
     "write_edits",
 ]

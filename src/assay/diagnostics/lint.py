@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
-from assay.deployment import parse_engine, read_target
+from assay.deployment import not_run, parse_engine, read_target
 from assay.diagnostics.accepted import accepted
 from assay.diagnostics.case import Case
-from assay.diagnostics.configuration import ConfigReader
 from assay.diagnostics.refused import refused
 from assay.diagnostics.result import EngineSeen, LintResult
 from assay.diagnostics.secret_values import secrets_of
 from assay.diagnostics.surroundings import environment, faults
 from assay.engines import find_server, option_history
 from assay.errors import InputError
-from assay.source import no_progress, open_tree, parse, read
+from assay.source import ConfigReader, no_progress, open_tree, parse, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -145,14 +144,6 @@ def _over(engine: Choice, own: Choice | None) -> Choice:
     if own is None or kinds != {"release"} or own.engine == engine.engine:
         return engine
     return Choice(engine=engine.engine, reason=f"{engine.reason}, though {own.reason} says {own.engine}")
-
-
-def not_run(engine: EngineReference) -> EngineReference:
-    """The environment's folder in place of an interpreter: what a target names is looked at and never run."""
-    path = Path(engine.value)
-    if engine.kind != "installed" or not path.is_file():
-        return engine
-    return parse_engine(f"installed:{path.parent.parent}")
 
 
 def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progress: Progress) -> LintResult:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from assay.diagnostics.case import Case, diagnostic, shows
-from assay.diagnostics.names import meant, nearest, opposite
 from assay.diagnostics.secrets import MASK, is_secret_name
+from assay.engines import meant, nearest, opposite
 
 if TYPE_CHECKING:
     from assay.deployment import Place

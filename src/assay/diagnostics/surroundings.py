@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from assay.diagnostics.case import Case, diagnostic, fix, shows
-from assay.diagnostics.names import meant, nearest
 from assay.diagnostics.rules import OF_FAULT
+from assay.engines import meant, nearest
 
 if TYPE_CHECKING:
     from assay.deployment import Place, Variable

@@ -1,16 +1,24 @@
 """What differs between engines, as data: names, entry points, images, environment, options by release."""
 
 from assay.engines import probes
+from assay.engines.areas import RANKS, area_of, feature
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
+from assay.engines.names import meant, nearest, opposite
 
 __all__ = [
     "ENGINES",
+    "RANKS",
     "Engine",
     "OptionHistory",
     "Server",
+    "area_of",
     "engine_named",
+    "feature",
     "find_server",
+    "meant",
+    "nearest",
+    "opposite",
     "option_history",
     "probes",
 ]

@@ -1,17 +1,23 @@
 """Render results as text, JSON, SARIF or annotations; returns strings, writes nothing."""
 
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
+from assay.reports.explain import explain_text, together_text
+from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
 from assay.reports.machine import LINT_SCHEMA, lint_github, lint_json, lint_sarif
 from assay.reports.terminal import Style, diagnostic_text, lint_text
+from assay.reports.triage import triage_text
 
 __all__ = [
     "LINT_SCHEMA",
+    "TRIAGE_SCHEMA",
     "Style",
     "bench_definitions",
     "bench_ladder",
     "bench_text",
     "diagnostic_text",
+    "explain_text",
+    "findings_json",
     "harmless",
     "harmless_lines",
     "lint_github",
@@ -19,4 +25,7 @@ __all__ = [
     "lint_sarif",
     "lint_text",
     "printable",
+    "together_text",
+    "triage_json",
+    "triage_text",
 ]

@@ -29,10 +29,10 @@ _GITHUB_LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 def lint_json(results: Sequence[LintResult]) -> str:
     """assay's own JSON, documented in `docs/reference/lint-json.md`."""
     document = {"schema": LINT_SCHEMA, "results": [_result(result) for result in results]}
-    return _json(document)
+    return as_json(document)
 
 
-def _json(document: dict[str, Any]) -> str:
+def as_json(document: Any) -> str:
     """ASCII only: escapes of terminals and turned text stay harmless, and any locale can print it."""
     plain = json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
     return "".join(char if char.isascii() and char != "\x7f" else json.dumps(char)[1:-1] for char in plain)
@@ -105,7 +105,7 @@ def lint_sarif(results: Sequence[LintResult], *, version: str) -> str:
         "results": [_sarif_result(found, result) for found, result in distinct(results)],
     }
     document = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-    return _json(document)
+    return as_json(document)
 
 
 def _sarif_result(found: Diagnostic, result: LintResult) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def diagnostic_text(found: Diagnostic, result: LintResult, style: Style) -> str:
     gutter = " " * len(str(found.place.line))
     bar = _paint(f"{gutter} |", "gutter", style)
     head = f"{found.severity}[{found.code}]"
-    lines = _wrapped(f"{head}: {mask(found.message, result.secrets)}", "", "  ", style)
+    lines = wrapped(f"{head}: {mask(found.message, result.secrets)}", "", "  ", style)
     lines[0] = _paint(head, found.severity, style) + _paint(lines[0][len(head) :], "bold", style)
     lines[1:] = [_paint(line, "bold", style) for line in lines[1:]]
     lines.append(f"{gutter}{_paint('-->', 'gutter', style)} {_where(found.place)}")
@@ -60,14 +60,14 @@ def diagnostic_text(found: Diagnostic, result: LintResult, style: Style) -> str:
     if file is not None:
         lines += [bar, *_snippet(found, file, result.secrets, style), bar]
     for evidence in found.evidence:
-        lines += _wrapped(f"{evidence.site}: {evidence.says}", f"{gutter} = source: ", f"{gutter}   ", style)
+        lines += wrapped(f"{evidence.site}: {evidence.says}", f"{gutter} = source: ", f"{gutter}   ", style)
         if evidence.site.text:
-            quoted = _clip(evidence.site.text, style.width - len(gutter) - 5)
+            quoted = clip(evidence.site.text, style.width - len(gutter) - 5)
             lines.append(f"{gutter}   {_paint('|', 'gutter', style)} {quoted}")
     if found.help:
-        lines += _wrapped(mask(found.help, result.secrets), f"{gutter} = help: ", f"{gutter}   ", style)
+        lines += wrapped(mask(found.help, result.secrets), f"{gutter} = help: ", f"{gutter}   ", style)
     if found.fix is not None:
-        lines += _wrapped(f"`--fix` can {found.fix.title}", f"{gutter} = fix: ", f"{gutter}   ", style)
+        lines += wrapped(f"`--fix` can {found.fix.title}", f"{gutter} = fix: ", f"{gutter}   ", style)
     return "\n".join(_colored_marks(lines, gutter, style)) + "\n"
 
 
@@ -155,12 +155,14 @@ def _window(text: str, start: int, end: int, width: int) -> tuple[str, int, int]
     return shown, start - first, end - first
 
 
-def _clip(text: str, width: int) -> str:
+def clip(text: str, width: int) -> str:
+    """The text in one line, cut to the width."""
     text = printable(text)
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
 
-def _wrapped(text: str, first: str, rest: str, style: Style) -> list[str]:
+def wrapped(text: str, first: str, rest: str, style: Style) -> list[str]:
+    """The text in lines of the style's width, with what stands before the first and the other lines."""
     lines = textwrap.wrap(
         printable(text),
         style.width,
@@ -216,11 +218,11 @@ def _summary(result: LintResult, results: Sequence[LintResult], style: Style) ->
         text += f"; {fixes} can be mended with --fix"
     if result.unknown_words:
         text += f"; {_count(result.unknown_words, 'word')} only known at run time, not checked"
-    lines = _wrapped(text, "", "  ", style)
+    lines = wrapped(text, "", "  ", style)
     if result.unread:
-        lines += _wrapped(f"not read of the source, and not covered: {result.unread[0]}", "  ", "  ", style)
+        lines += wrapped(f"not read of the source, and not covered: {result.unread[0]}", "  ", "  ", style)
         if len(result.unread) > 1:
-            lines += _wrapped(f"and {len(result.unread) - 1} more (`--json` has them all)", "  ", "  ", style)
+            lines += wrapped(f"and {len(result.unread) - 1} more (`--json` has them all)", "  ", "  ", style)
     return lines
 
 
@@ -228,7 +230,7 @@ def _checked_against(result: LintResult, style: Style) -> list[str]:
     engine = result.engine
     version = f" {engine.version}" if engine.version else ""
     origin = f"checked against {engine.name}{version} ({engine.origin}; chosen by {engine.chosen_by})"
-    return _wrapped(origin, "  ", "  ", style)
+    return wrapped(origin, "  ", "  ", style)
 
 
 def _count(number: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from assay.source.child.reading import read
 from assay.source.command_line.config_file import ReadConfig
+from assay.source.command_line.config_reader import ConfigReader
 from assay.source.command_line.parsed_command import (
     ArgumentWord,
     ConfigEntry,
@@ -29,6 +30,7 @@ __all__ = [
     "Class",
     "Condition",
     "ConfigEntry",
+    "ConfigReader",
     "Constant",
     "Declarations",
     "EnvironmentVariable",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.diagnostics.names import nearest, opposite
 from assay.engines import ENGINES
+from assay.engines.names import nearest, opposite
 from assay.source.declaring.reader import read_declarations
 
 pytestmark = pytest.mark.registry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.deployment import UserFile, YamlMapping, YamlScalar, YamlSequence, read_user_file, read_yaml
 from assay.errors import InputError
-from assay.source import ConfigEntry
+from assay.source.command_line.parsed_command import ConfigEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
