@@ -279,7 +279,10 @@ def decorated(i: Interpreter, decorator: Any, value: Any) -> Any:
             return value
         label = decorator.dotted if isinstance(decorator, External) else decorator.reason
         return Decorated(label, value)
-    return i.call(decorator, [value], {})
+    made = i.force(i.call(decorator, [value], {}))
+    if isinstance(made, Unknown) and not isinstance(made, Decorated) and not isinstance(value, Class):
+        return Decorated(made.reason, value)
+    return made
 
 
 def entered(i: Interpreter, manager: Any, inside: Callable[[Any], Any]) -> Any:

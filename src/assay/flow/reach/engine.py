@@ -14,6 +14,8 @@ from assay.flow.reach.elements import (
     ALWAYS,
     NEVER,
     NOTHING,
+    PERHAPS,
+    SOMETIMES,
     Applied,
     Element,
     Elements,
@@ -126,6 +128,8 @@ class Engine:
                 if self.runs > MAX_TOTAL_RUNS:
                     self.gave_up = True
                     return
+            if self.overlay is None and self._sweep():
+                continue
             waiting = {node: readers for node, readers in self.stalled.items() if node not in self.lenient}
             if not waiting:
                 return
@@ -134,6 +138,36 @@ class Engine:
                 self.lenient.add(node)
                 for context in readers:
                     self.enqueue(context)
+
+    def _sweep(self) -> bool:
+        """Forget what contexts have handed on that nobody calls any more; True if something moves again."""
+        levels: dict[Context, int] = {}
+        roots = [each for each in self.contexts.values() if each.is_root]
+        for level in (ALWAYS, SOMETIMES, PERHAPS):
+            pending = [each for each in roots if each.level == level or level < ALWAYS and each in levels]
+            pending += [each for each in levels if each not in pending]
+            for each in pending:
+                levels.setdefault(each, level)
+            while pending:
+                at = pending.pop()
+                for (node, callee), edge in at.outcome.edges.items():
+                    if edge.level >= level and levels.get(callee, NEVER) < level:
+                        levels[callee] = level
+                        callee.via = (at, node)
+                        pending.append(callee)
+        moved = False
+        for context in self.contexts.values():
+            level = levels.get(context, NEVER)
+            if context.is_root or level == context.level or not context.runs:
+                continue
+            context.level = level
+            if level == NEVER:
+                self.commit(context, Outcome())
+                context.runs = 0
+            else:
+                self._publish(context, context.outcome)
+            moved = True
+        return moved and bool(self._queue)
 
     def run(self, context: Context) -> None:
         """Run through a context once and hand on what came of it."""

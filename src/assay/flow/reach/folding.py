@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.interpreter import NATIVE_FAULTS
+from assay.flow.machine import same
 from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
 from assay.flow.values import (
     MISSING,
@@ -18,6 +19,7 @@ from assay.flow.values import (
     Touched,
     VDict,
     VList,
+    Unknown,
     VSet,
 )
 
@@ -31,6 +33,28 @@ def only(held: Value, initial: Value) -> Any:
     later = value - initial or value
     single = next(iter(later)) if len(later) == 1 else None
     return single.value if isinstance(single, Known) else MISSING
+
+
+def alike(one: Any, other: Any, depth: int = 0) -> bool:
+    """Whether two values of the interpreter are surely equal, also in what they hold."""
+    if one is other or same(one, other):
+        return True
+    if depth > 12 or type(one) is not type(other):
+        return False
+    if isinstance(one, Unknown):
+        return bool(one.reason == other.reason)
+    if isinstance(one, Instance):
+        return one.cls is other.cls and all(
+            alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING), depth + 1)
+            for name in {*one.attributes, *other.attributes}
+        )
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(
+            alike(a, b, depth + 1) for a, b in zip(one, other, strict=True)
+        )
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(alike(one[key], other[key], depth + 1) for key in one)
+    return False
 
 
 FUEL = 40_000
@@ -100,6 +124,8 @@ class Folding:
         self.memory: dict[Hashable, Fold] = {}
         self.changed: dict[tuple[int, str], Callable[[], Any]] = {}
         self.cells: dict[tuple[int, str], Cell] = {}
+        self.former: dict[Hashable, Fold] = {}
+        """What evaluations gave that have been forgotten: an equal result is the same object again."""
 
     def fold(
         self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
@@ -119,6 +145,9 @@ class Folding:
             found = self.evaluate(operands if overlay is None else overlay.counterparts(operands), evaluate)
             if overlay is not None:
                 found = overlay.own(found)
+            former = self.former.pop(key, None)
+            if former is not None and former.value and found.value and alike(former.raw, found.raw):
+                found = Fold(former.value, former.raw, found.reads | former.reads, found.operands)
             if overlay is None or not (found.reads & overlay.changed):
                 self.memory[key] = found
         elif overlay is not None and found.reads & overlay.changed:
@@ -167,6 +196,6 @@ class Folding:
     def forget(self, key: tuple[int, str]) -> None:
         """What was evaluated from that attribute is evaluated again."""
         for each in [each for each, fold in self.memory.items() if key in fold.reads]:
-            del self.memory[each]
+            self.former[each] = self.memory.pop(each)
         for context in self.engine.key_readers.get(key, ()):
             self.engine.enqueue(context)

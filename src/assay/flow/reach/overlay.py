@@ -23,7 +23,7 @@ from assay.flow.reach.elements import (
     joined,
     unmarked,
 )
-from assay.flow.reach.folding import Fold, only
+from assay.flow.reach.folding import Fold, alike, only
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Instance
 
@@ -455,26 +455,6 @@ def differing(path: Path | None, seen: Mapping[Any, Any], base: Mapping[Any, Any
 
 def _parts(node: ast.expr) -> list[ast.expr]:
     return [each for each in ast.walk(node) if isinstance(each, ast.expr)]
-
-
-def alike(one: Any, other: Any, depth: int = 0) -> bool:
-    """Whether two values of the interpreter are surely equal, also in what they hold."""
-    if one is other or same(one, other):
-        return True
-    if depth > 12 or type(one) is not type(other):
-        return False
-    if isinstance(one, Instance):
-        return one.cls is other.cls and all(
-            alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING), depth + 1)
-            for name in {*one.attributes, *other.attributes}
-        )
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(
-            alike(a, b, depth + 1) for a, b in zip(one, other, strict=True)
-        )
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(alike(one[key], other[key], depth + 1) for key in one)
-    return False
 
 
 __all__ = ["PERHAPS", "Effect", "Found", "Overlay"]
