@@ -159,7 +159,6 @@ class Folding:
     def evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
         machine = self.engine.i.machine
         strict = Strict(self.changed)
-        names: set[str] = set()
 
         def run() -> Any:
             fuel, depth = machine.fuel, machine.depth
@@ -171,13 +170,12 @@ class Folding:
                 if strict.touched:
                     machine.rewind(0)
                 machine.fuel, machine.strict, machine.depth = fuel, None, depth
-                names.update(machine.reads)
 
         try:
             value = machine.suspended(run)
         except FAILED:
             value = MISSING
-        reads = frozenset(strict.reads) | {(0, name) for name in names if name.startswith("environment ")}
+        reads = frozenset(strict.reads)
         if value is MISSING:
             return Fold(None, None, reads, operands)
         lifted = self.engine.lift(value)
