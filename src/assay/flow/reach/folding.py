@@ -11,7 +11,6 @@ from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
 from assay.flow.values import (
     MISSING,
     Instance,
-    Library,
     NotPure,
     OutOfFuel,
     Raised,
@@ -81,8 +80,6 @@ def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
         return copies[id(value)]
     kind = type(value)
     if kind is Instance:
-        if isinstance(value.cls, Library):
-            return value
         made = copies[id(value)] = Instance(value.cls)
         made.origins = dict(value.origins)
         for name, each in value.attributes.items():
