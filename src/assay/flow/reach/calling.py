@@ -173,6 +173,10 @@ def call_element(
         return world.call(run, node, element.label, arguments, keywords, spread)
     if isinstance(element, Doubt):
         return frozenset({element})
+    if isinstance(element, Seq) and element.kind == "modules":
+        for each in run.read(run.engine.attribute_cell(element, "[]")) - MARKS:
+            if not isinstance(each, Seq):
+                call_element(run, node, each, arguments, keywords, spread)
     return RUN
 
 
@@ -350,6 +354,8 @@ def instantiated(
             return kept
     made = engine.elements.obj(cls)
     element = next(iter(made))
+    if cls.is_open and engine.class_attribute(cls, "forward") is not MISSING:
+        run.write(engine.cell(("modules",)), made)
     begin = engine.class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:
         _fill(run, node, cls, element, arguments, keywords, spread)

@@ -125,8 +125,8 @@ def vague(values: list[Value], label: str = "") -> Value:
 def operated(run: Runner, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`."""
     kind = type(op)
-    if any(isinstance(e, Seq) for e in left):
-        return left | marks(right)
+    if any(isinstance(e, Seq) for e in (*left, *right)) and left and right:
+        return joined(left, right)
     return lifted(run, ("op", kind), lambda a, b: binary(op, a, b), [left, right])
 
 
@@ -218,7 +218,8 @@ def import_names(run: Runner, node: ast.ImportFrom) -> bool:
     if source is None or source == "__future__":
         return True
     inside = run.i.modules.has(source)
-    if not inside and run.i.outside.present(source) is False:
+    own = run.i.modules.has(source.partition(".")[0])
+    if not inside and (own or run.i.outside.present(source) is False):
         run.die(node, "ModuleNotFoundError", f"No module named {source!r}")
         return False
     for alias in node.names:
@@ -350,6 +351,10 @@ def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Va
         quick = _identity(run, op, left, right)
         if quick is not None:
             return quick
+    if kind in (ast.In, ast.NotIn) and any(
+        ("attribute", e, "[]") in run.engine.cells for e in right if isinstance(e, Known)
+    ):
+        return RUN | marks(left, right)  # something was added to it
     return lifted(
         run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right], label="compare"
     )

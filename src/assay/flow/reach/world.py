@@ -15,6 +15,7 @@ from assay.flow.reach.elements import (
     Known,
     Method,
     Obj,
+    Seq,
     Value,
 )
 from assay.flow.values import Decorated, Function, Partial, Wrapped
@@ -168,6 +169,8 @@ def call(
     last = label.rpartition(".")[2]
     if last in _STARTING and "target" in keywords:
         return _started(run, node, last, keywords)
+    if label in _CONTAINERS:
+        return _contained(run, node, label, arguments)
     remarks = NOTHING
     for value in values:
         remarks = remarks | (value & MARKS)
@@ -179,6 +182,21 @@ def call(
     escape(run, node, values)
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
+
+
+_CONTAINERS = frozenset({f"torch.nn.{name}" for name in ("ModuleList", "Sequential", "ModuleDict")})
+
+
+def _contained(run: Runner, node: ast.AST, label: str, arguments: list[Value]) -> Value:
+    """A container of torch's modules."""
+    from assay.flow.reach.expressions import iterated
+
+    engine = run.engine
+    made = engine.elements.seq(node, "dict" if label.endswith("Dict") else "modules")
+    cell = engine.attribute_cell(next(iter(made)), "[]")
+    for argument in arguments:
+        run.write(cell, argument if label.endswith("Sequential") else iterated(run, node, argument)[0])
+    return made
 
 
 def effect_of(label: str, last: str) -> str:
@@ -238,14 +256,18 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
 
 
 def _count(each: object) -> int:
-    function = getattr(each, "function", None) or getattr(each, "value", None) or each
+    function: object = each
+    for name in ("function", "value"):
+        if getattr(function, name, None) is not None:
+            function = getattr(function, name)
+            break
     while isinstance(function, Wrapped | Decorated | Partial):
         function = function.function
-    node = getattr(function, "node", None) or getattr(each, "node", None)
+    node = getattr(function, "node", None)
     if node is None or not hasattr(node, "args") or not isinstance(node.args, ast.arguments):
         return 0
     required = len(node.args.posonlyargs) + len(node.args.args)
     return required - 1 if isinstance(each, Method) else required
 
 
-__all__ = ["Obj"]
+__all__ = ["Obj", "Seq"]
