@@ -95,6 +95,12 @@ class Engine:
         """By function: the constant arguments that have a context of their own."""
         self.replacements: dict[ast.AST, Callable[..., Value | None]] = {}
         """Functions of the tree whose result is told by other means: registries that import by name."""
+        self.topologies: dict[ast.AST, Callable[..., Value | None]] = {}
+        """Functions of the tree that look at the machine."""
+        self.world_size: tuple[str, ...] = ()
+        """Options whose product is the number of ranks."""
+        self.separate: frozenset[str] = frozenset()
+        """Classes of which each object is told apart by the call that made it."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 

@@ -296,7 +296,7 @@ def _call(run: Runner, node: ast.Call) -> Value:
 def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
     """`a and b` as a value: any part that may be where it stops."""
     stops_on_true = isinstance(node.op, ast.Or)
-    found = NOTHING
+    found = remarks = NOTHING
     level, path, env = run.level, run.path, run.env
     from assay.flow.reach.runner import narrowed
 
@@ -314,17 +314,13 @@ def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
                 e for e in value if not isinstance(e, Known) or known_truth(run.i, e.value) is stops_on_true
             )
             found = joined(found, kept)
-        if not value:
-            found = NOTHING if not found else found
+        remarks = remarks | marks(value)
+        if not value or not go:
             break
-        if not go:
-            break
-        if found & MARKS or value & MARKS:
-            found = found | marks(value)
         run.level, run.path = min(run.level, go), run.path
         run.env = narrowed(run, part, not stops_on_true)
     run.level, run.path, run.env = level, path, env
-    return found
+    return found | remarks if found and remarks else found
 
 
 def _compare(run: Runner, node: ast.Compare) -> Value:
