@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import classes
@@ -294,6 +294,21 @@ class Engine:
             return self.overlay.outcome(context)
         return context.outcome
 
+    def serves(self, context: Context, via: Mapping[Context, tuple[Context, ast.AST]] | None = None) -> bool:
+        """Whether a context runs again and again, not only at the start."""
+        seen: set[Context] = set()
+        at = context
+        while at not in seen:
+            seen.add(at)
+            above = (via.get(at) if via is not None else None) or at.via
+            if above is None:
+                return at.is_root and at.level < ALWAYS
+            edge = self.outcome(above[0]).edges.get((above[1], at))
+            if edge is not None and edge.repeats:
+                return True
+            at = above[0]
+        return False
+
     def effect_below(self, context: Context) -> Event | None:
         """Something that a context, or what it calls, does to the world in run A."""
         if context not in self._effects:
@@ -307,9 +322,10 @@ class Engine:
         while pending:
             at = pending.pop()
             for event in at.outcome.events.values():
-                if event.kind != "log":
+                if event.kind == "effect" or (event.kind == "value" and self.serves(at)):
                     return event
-                logs = logs or event
+                if self.serves(at):
+                    logs = logs or event
             for _node, callee in at.outcome.edges:
                 if callee not in seen:
                     seen.add(callee)

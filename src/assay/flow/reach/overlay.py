@@ -347,7 +347,7 @@ class Overlay:
         """Run B until nothing changes, or until enough was seen."""
         engine = self.engine
         limit = MAX_RUNS
-        while self._queue:
+        while self._queue and not self._is_done():
             context = self._next()
             if self.level(context) == NEVER:
                 continue
@@ -357,8 +357,6 @@ class Overlay:
             if self._runs[context] > MAX_REPEATS:
                 continue
             self.count += 1
-            if self._is_done():
-                break
             if self.count > limit:
                 self.found.gave_up = True
                 break
@@ -411,9 +409,9 @@ class Overlay:
         self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
     ) -> None:
         level = min(event.level, self.level(context))
+        if event.kind != "effect" and not event.changed and not self.engine.serves(context, self.via):
+            return
         if event.kind == "log":
-            if level != SOMETIMES:
-                return
             what = "log"
         deciding = differing(event.path, seen, base)
         self.found.effects.append(
