@@ -322,7 +322,8 @@ class Engine:
         while pending:
             at = pending.pop()
             for event in at.outcome.events.values():
-                if event.kind == "effect" or (event.kind == "value" and self.serves(at)):
+                shakes_hands = event.says.startswith("calls torch.distributed.")
+                if event.kind != "log" and ((event.kind == "effect" and not shakes_hands) or self.serves(at)):
                     return event
                 if self.serves(at):
                     logs = logs or event
@@ -373,6 +374,21 @@ class Engine:
         if context in cell.parts:  # it may read before it writes
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
+
+    def read_before(self, cell: Cell, context: Context) -> Value:
+        """What a cell holds for a function that has not written it yet, and runs only once."""
+        cell.readers[context] = None
+        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
+        if context not in parts or self.level(context) < ALWAYS:
+            return self.read(cell, context)
+        others = {writer: part for writer, part in parts.items() if writer is not context}
+        return self.summed(cell, others)
+
+    def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
+        """What a cell holds by these writers."""
+        if self.overlay is not None:
+            return self.overlay.summed(cell, parts)
+        return summed(cell, parts)
 
     def write(self, outcome: Outcome, cell: Cell, value: Value, level: int, *, context: Context) -> None:
         """Note a write while a context runs; parameters of functions not run yet need it at once."""

@@ -212,6 +212,10 @@ class Runner:
 
     def read(self, cell: Cell) -> Value:
         """What a cell holds."""
+        if cell.label[0] == "attribute" and cell not in self.outcome.writes:
+            owner = cell.label[1]
+            if isinstance(owner, Known) and owner.value is self.engine.record:
+                return self.engine.read_before(cell, self.context)
         return self.engine.read(cell, self.context)
 
     def die(self, node: ast.AST, type_name: str, message: str) -> None:
@@ -529,6 +533,7 @@ def _loop(
     forked = forked or bool(run.base is not None and items & MARKS)
     run.forked += forked
     left: list[tuple[Env, int]] = []
+    ends = False
     if surely:
         run.loops.append(left)
         for _ in range(2):
@@ -536,12 +541,17 @@ def _loop(
             run.level = min(level, surely)
             begin()
             alive = run.block(node.body)
+            ends = surely == ALWAYS and not alive and not left and run.exit == "raise"
+            if ends:
+                break
             run.env = join_envs(before, run.env) if alive else join_envs(before, before)
             for env, _level in left:
                 run.env = join_envs(run.env, env)
         run.loops.pop()
     run.forked -= forked
     run.level, run.path = level, path
+    if ends:
+        return False
     return run.block(node.orelse) if node.orelse else True
 
 
