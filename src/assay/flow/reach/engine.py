@@ -476,7 +476,7 @@ class Engine:
 
     def stall(self, node: ast.AST, context: Context) -> Value:
         """No value at this place yet; if nothing else can move, it becomes something of run time."""
-        if node in self.lenient:
+        if node in self.lenient or self.overlay is not None:
             return self.elements.thing("")
         self.stalled.setdefault(node, {})[context] = None
         return NOTHING

@@ -25,7 +25,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.folding import Fold, alike, only
 from assay.flow.reach.runner import Runner
-from assay.flow.values import MISSING, Instance
+from assay.flow.values import MISSING, Instance, Library
 
 if TYPE_CHECKING:
     from assay.flow.reach.engine import Engine
@@ -103,6 +103,8 @@ class Overlay:
             a, b = one.attributes.get(name, MISSING), other.attributes.get(name, MISSING)
             if a is b or same(a, b):
                 continue
+            if isinstance(one.cls, Library) and (a is MISSING or b is MISSING):
+                continue  # a default of a library's class, kept where it was first asked for
             if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
                 self._pair(a, b)
             elif not alike(a, b):
