@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from assay.engines import probes
 from assay.facts import Facts
 from assay.flow.comparison import Difference, WriteBack
 from assay.flow.interpreter import Interpreter
@@ -15,6 +16,7 @@ from assay.flow.reach.explain import Explainer
 from assay.flow.reach.folding import deep_copy
 from assay.flow.reach.follow import followed
 from assay.flow.reach.overlay import Overlay
+from assay.flow.reach.readers import Readers
 from assay.flow.resolution import Resolution
 from assay.flow.resolve import EngineSource, resolve
 from assay.flow.values import Instance
@@ -38,6 +40,7 @@ class Baseline:
         self._record: Instance | None = None
         self._changes: Any = {}
         self._engine: Engine | None = None
+        self._classified: Readers | None = None
         self.resolution: Resolution = resolve(source, facts, words, read_config=read_config, keep=self._keep)
 
     def _keep(self, record: Instance | None) -> None:
@@ -108,12 +111,19 @@ class Baseline:
             written.update(environment)
             try:
                 found = overlay.compare()
-                return Explainer(engine).difference(overlay, found, fields)
             finally:
                 written.clear()
                 written.update(before)
                 engine.overlay = None
                 overlay.close()
+            return Explainer(engine, self._readers(engine)).difference(overlay, found, fields)
+
+    def _readers(self, engine: Engine) -> Readers:
+        if self._classified is None:
+            start = probes.STARTS[self._source.engine]
+            record_file = f"{start.module.replace('.', '/')}.py"
+            self._classified = Readers(engine, self._source.sites, record_file)
+        return self._classified
 
 
 class Alternative:

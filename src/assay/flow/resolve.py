@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
 from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Touched, Unknown, VList, adopt_all
-from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, parse
+from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, Sites, parse
 
 FUEL = 400_000
 _GIVEN_UP = (OutOfFuel, Touched, RecursionError, MemoryError, *NATIVE_FAULTS)
@@ -45,6 +46,13 @@ class EngineSource:
             start = probes.STARTS[self.engine]
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
         return self._interpreter
+
+    @functools.cached_property
+    def sites(self) -> Sites:
+        """Where names occur in what the engine's servers run."""
+        start = probes.STARTS[self.engine]
+        package = start.module.partition(".")[0]
+        return Sites(self.modules, package, under="/".join(start.module.split(".")[:-1]))
 
     def forget(self) -> None:
         """Drop what was evaluated, but not what was parsed."""

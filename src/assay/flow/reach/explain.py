@@ -11,6 +11,7 @@ from assay.flow.reach.context import Context, Death, Path
 from assay.flow.reach.elements import ALWAYS, MARKS, NEVER, PERHAPS, SOMETIMES, Known
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.overlay import Effect, Found, Overlay
+from assay.flow.reach.readers import Readers
 from assay.flow.report import is_plain, plain
 from assay.flow.resolution import Guard
 from assay.source import Site
@@ -21,8 +22,9 @@ MAX_STEPS = 40
 class Explainer:
     """Explains one analysis."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, readers: Readers | None = None) -> None:
         self.engine = engine
+        self.readers = readers
 
     # ------------------------------------------------------------ places
 
@@ -122,8 +124,12 @@ class Explainer:
             return self._effect(best, overlay, fields)
         if best is not None:
             atoms = self._open_atoms(best, overlay)
-            return Difference(outcome="open", open_atoms=atoms, reads=self.reads(fields, overlay))
-        reads = self.reads(fields, overlay)
+            return Difference(outcome="open", open_atoms=atoms, reads=self.reached_reads(fields))
+        reads = self.reads(fields)
+        unclear = [each for each in reads if each.state == "unclassified"]
+        if unclear:
+            atoms = tuple(f"{each.site}: {each.says}" for each in unclear)
+            return Difference(outcome="open", open_atoms=atoms, reads=reads)
         if found.gave_up or self.engine.gave_up:
             return Difference(outcome="open", open_atoms=("the comparison was given up",), reads=reads)
         return Difference(outcome="none", reads=reads, write_backs=tuple(self._write_backs(overlay)))
@@ -148,7 +154,7 @@ class Explainer:
                     if path.level == SOMETIMES
                 )
             ),
-            reads=self.reads(fields, overlay),
+            reads=self.reached_reads(fields),
         )
 
     def _raises(self, death: Death, overlay: Overlay | None, fields: Sequence[str]) -> Difference:
@@ -165,7 +171,7 @@ class Explainer:
             message=death.message,
             chain=self.steps(chain, context),
             guards=tuple(self._guard(*each) for each in tests),
-            reads=self.reads(fields, overlay),
+            reads=self.reached_reads(fields),
         )
 
     def _open_atoms(self, effect: Effect, overlay: Overlay) -> tuple[str, ...]:
@@ -177,14 +183,24 @@ class Explainer:
 
     # ------------------------------------------------------------ readers
 
-    def reads(self, fields: Sequence[str], overlay: Overlay | None) -> tuple[Read, ...]:
-        """The lines that read these options, as far as they are reached."""
+    def reads(self, fields: Sequence[str]) -> tuple[Read, ...]:
+        """The lines that read these options."""
+        if self.readers is None:
+            return ()
+        found: dict[tuple[str, int], Read] = {}
+        for name in fields:
+            for read in self.readers.of(name):
+                found.setdefault((read.site.file, read.site.line), read)
+        return tuple(found.values())
+
+    def reached_reads(self, fields: Sequence[str]) -> tuple[Read, ...]:
+        """The lines that read these options and are reached."""
         found: dict[tuple[str, int], Read] = {}
         for name in fields:
             for node, context in self.engine.record_reads.get(name, {}).items():
                 site = self.site(context, node)
                 found[(site.file, site.line)] = Read(
-                    site=site, function=context.name, state="same", says="has the same result in both runs"
+                    site=site, function=context.name, state="tells", says="reads it"
                 )
         return tuple(found.values())
 
