@@ -45,7 +45,7 @@ from assay.flow.values import (
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
 
-MAX_VARIANTS = 8
+MAX_VARIANTS = 12
 MAX_WAYS = 8
 Keywords = dict[str, Value]
 

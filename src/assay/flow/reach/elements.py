@@ -180,8 +180,8 @@ def is_plain(value: Any) -> bool:
 
 
 def is_settled(value: Value) -> bool:
-    """Whether nothing of run time and no doubt is in it."""
-    return all(isinstance(each, _SETTLED) for each in value)
+    """Whether it is one thing, and neither of run time nor in doubt."""
+    return len(value) <= 1 and all(isinstance(each, _SETTLED) for each in value)
 
 
 def unmarked(value: Value) -> Value:

@@ -258,6 +258,8 @@ class Engine:
             if key not in outcome.edges:
                 self._drop(context, key[1], key[0])
         self._publish(context, outcome)
+        if (old.death is None) is not (outcome.death is None):
+            self._wake(context.returned)
         for (node, callee), edge in outcome.edges.items():
             callee.callers[(context, node)] = edge.level
             self._raise_level(callee, min(edge.level, context.level), (context, edge.node))
@@ -382,7 +384,8 @@ class Engine:
         if context not in parts or self.level(context) < ALWAYS:
             return self.read(cell, context)
         others = {writer: part for writer, part in parts.items() if writer is not context}
-        return self.summed(cell, others)
+        initial = cell.initial if self.overlay is None else self.overlay.initial(cell)
+        return joined(initial, self.summed(cell, others))
 
     def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
         """What a cell holds by these writers."""

@@ -125,6 +125,11 @@ def vague(values: list[Value], label: str = "") -> Value:
 def operated(run: Runner, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`."""
     kind = type(op)
+    if kind is ast.BitOr and any(isinstance(e, Known) and isinstance(e.value, type | Class) for e in right):
+        kinds = [e.value for e in (*unmarked(left), *unmarked(right)) if isinstance(e, Known)]
+        if len(kinds) == len(unmarked(left)) + len(unmarked(right)):  # `A | B` names either class
+            flat = [k for each in kinds for k in (each if isinstance(each, tuple) else (each,))]
+            return run.engine.elements.known(tuple(flat)) | marks(left, right)
     if any(isinstance(e, Seq) for e in (*left, *right)) and left and right:
         return joined(left, right)
     return lifted(run, ("op", kind), lambda a, b: binary(op, a, b), [left, right])

@@ -84,15 +84,29 @@ def _add_routes(engine: Engine, name: str) -> None:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and any(
             _is_route(each) for each in statement.decorator_list
         ):
-            found: Any = engine.module_level(state, statement.name)
-            while isinstance(found, Wrapped | Decorated):
-                found = found.function
-            if isinstance(found, Function) and found.node is statement:
-                run = Runner(engine, Context(found.node, state, "route", -1))
-                context = _context(run, found, None, [], {})
-                for cell in context.parameters.values():
-                    cell.initial = cell.value = RUN
-                engine.root(context, SOMETIMES)
+            _serve(engine, state, statement.name)
+        elif isinstance(statement, ast.Assign | ast.Expr) and isinstance(statement.value, ast.Call):
+            for keyword in statement.value.keywords:
+                if isinstance(keyword.value, ast.Name) and _is_function(state, keyword.value.id):
+                    _serve(engine, state, keyword.value.id)
+
+
+def _is_function(state: Any, name: str) -> bool:
+    bindings = state.module.bindings.get(name, ())
+    return any(isinstance(each.node, ast.FunctionDef | ast.AsyncFunctionDef) for each in bindings)
+
+
+def _serve(engine: Engine, state: Any, name: str) -> None:
+    """A function that someone outside calls."""
+    found: Any = engine.module_level(state, name)
+    while isinstance(found, Wrapped | Decorated):
+        found = found.function
+    if isinstance(found, Function):
+        run = Runner(engine, Context(found.node, state, "route", -1))
+        context = _context(run, found, None, [], {})
+        for cell in context.parameters.values():
+            cell.initial = cell.value = RUN
+        engine.root(context, SOMETIMES)
 
 
 def _is_route(decorator: ast.expr) -> bool:

@@ -171,12 +171,27 @@ def _collected(kind: str) -> Callable[..., Value]:
                 from assay.flow.reach.calling import spread
 
                 spread(run, element, argument)
+                _take_pairs(run, element, items)
         if kind == "dict":
             for name, value in keywords.items():
                 owners.store_item(run, element, engine.elements.known(name), value)
         return made | remarks
 
     return collect
+
+
+def _take_pairs(run: Runner, element: Element, items: Value) -> None:
+    """What `dict(pairs)` holds."""
+    from assay.flow.reach.assigning import part
+
+    pairs = frozenset(
+        e
+        for e in items
+        if (isinstance(e, Seq) and e.kind == "tuple") or (isinstance(e, Known) and isinstance(e.value, tuple))
+    )
+    for pair in pairs:
+        one = frozenset({pair})
+        owners.store_item(run, element, part(run, one, 0), part(run, one, 1))
 
 
 def _pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool) -> Value:
@@ -447,7 +462,8 @@ def _of_collection(
             owners.store_item(run, each, first, default)
         is_dict = isinstance(each, Seq) and each.kind == "dict"
         held = owners._item_of_seq(run, each, first) if is_dict and first else run.read(cell)  # type: ignore[arg-type] # noqa: SLF001
-        return joined(held, default) if is_dict else held or RUN
+        found = joined(held, default) if is_dict else held or RUN
+        return found | (first & MARKS)
     if name == "items":
         keys = run.read(engine.attribute_cell(each, "keys")) or RUN
         inner = engine.elements.one(("items", each), lambda: Seq(node, "tuple"))

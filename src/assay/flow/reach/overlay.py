@@ -197,6 +197,13 @@ class Overlay:
         """Who writes a cell in run B, and what."""
         return self._parts.get(cell, cell.parts)
 
+    def initial(self, cell: Cell) -> Value:
+        """What a cell holds in run B before anyone has written it."""
+        found = self._initial.get(cell)
+        if found is None:
+            return cell.initial
+        return found | {CHANGED} if found != cell.initial else found
+
     def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
         """What a cell holds in run B by these writers."""
         held = cell.initial
@@ -407,7 +414,10 @@ class Overlay:
         self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
     ) -> None:
         level = min(event.level, self.level(context))
-        if event.kind != "effect" and not event.changed and not self.engine.serves(context, self.via):
+        shakes_hands = event.says.startswith("calls torch.distributed.")
+        if (shakes_hands or (event.kind != "effect" and not event.changed)) and not self.engine.serves(
+            context, self.via
+        ):
             return
         if event.kind == "log":
             what = "log"

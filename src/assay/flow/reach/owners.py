@@ -394,10 +394,10 @@ def _item_of_seq(run: Runner, each: Seq, key: Value) -> Value:
     engine = run.engine
     plain = [e for e in key - MARKS]
     found = NOTHING
-    if plain and all(isinstance(e, Known) and is_plain(e.value) for e in plain) and each.kind in ("dict", "tuple"):
-        for e in plain:
-            assert isinstance(e, Known)
-            found = joined(found, run.read(engine.attribute_cell(each, f"[{e.value}]")))
+    names = [key_name(e) for e in plain]
+    if plain and None not in names and each.kind in ("dict", "tuple"):
+        for name in names:
+            found = joined(found, run.read(engine.attribute_cell(each, f"[{name}]")))
         found = joined(found, run.read(engine.attribute_cell(each, "[?]")))
         if found or each.kind == "dict":
             return found
@@ -452,6 +452,13 @@ def _any_item(run: Runner, value: Any) -> Value:
     return RUN
 
 
+def key_name(each: Element) -> str | None:
+    """What a key of a dict is called, if it is always the same one."""
+    if isinstance(each, Known) and (is_plain(each.value) or isinstance(each.value, Member)):
+        return str(each.value)
+    return None
+
+
 def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.AST | None = None) -> None:
     """`each[key] = value`."""
     engine = run.engine
@@ -463,11 +470,14 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
         run.write(engine.attribute_cell(each, "[]"), value)
         if isinstance(each, Seq) and each.kind == "dict":
             run.write(engine.attribute_cell(each, "keys"), key)
-            plain = [e for e in key - MARKS if isinstance(e, Known) and is_plain(e.value)]
-            for e in plain:
-                engine.keys.setdefault(each, {})[e.value] = None
-                run.write(engine.attribute_cell(each, f"[{e.value}]"), value)
-            if len(plain) != len(key - MARKS):
+            names = [key_name(e) for e in key - MARKS]
+            for e, name in zip(key - MARKS, names, strict=True):
+                if name is None:
+                    continue
+                if isinstance(e, Known) and is_plain(e.value):
+                    engine.keys.setdefault(each, {})[e.value] = None
+                run.write(engine.attribute_cell(each, f"[{name}]"), value)
+            if None in names:
                 run.write(engine.attribute_cell(each, "[?]"), value)
     elif isinstance(each, Obj):
         from assay.flow.reach import calling
