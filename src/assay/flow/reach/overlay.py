@@ -299,7 +299,8 @@ class Overlay:
             value = plain
         elif plain != cell.value and value:
             value = value | {CHANGED}
-        if value == self._values.get(cell, cell.value):
+        died = outcome.death is not None and context.outcome.death is None
+        if value == self._values.get(cell, cell.value) and not died:
             return
         self._values[cell] = value
         dies = outcome.death is not None and self.level(context) == ALWAYS
