@@ -1,0 +1,84 @@
+"""One change of an engine's source changes the verdict as it must, which proves that nothing is special-cased."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.findings import ask
+from tests.findings.scoring import Scorer, group_of, no_collection, opened_case
+
+Mutation = dict[str, Any]
+
+ALL: list[Mutation] = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())["mutation"]
+SPREAD = 4
+"""Of so many mutations one is run by default."""
+
+CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key=group_of)
+
+KNOWN: frozenset[str] = frozenset()
+"""Mutations after which, or before which, the verdict is wrong; one that comes out right must leave the list."""
+
+pytestmark = pytest.mark.registry
+
+
+@pytest.fixture(scope="module")
+def scorer(engine_tree: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Scorer:
+    return Scorer(engine_tree, tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize("mutation", CHOSEN, ids=lambda mutation: mutation["name"])
+def test_the_verdict_follows(
+    mutation: Mutation, scorer: Scorer, engine_tree: Callable[[str], Path], tmp_path: Path
+) -> None:
+    before = scorer.answer({**mutation, "verdict": mutation["before"]}).found
+    with mutated(engine_tree(mutation["version"]), mutation, tmp_path / "tree") as tree, no_collection():
+        case = opened_case(tree, mutation["deployment"], home=tmp_path, cache=tmp_path / "cache")
+        after = ask(case, mutation["option"], json.loads(mutation["value"]))
+    got = {"before": before.verdict, "after": after.verdict}
+    wanted = {"before": mutation["before"], "after": mutation["after"]}
+    print(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
+    for each in (*before.evidence[:5], None, *after.evidence[:5]):
+        print(f"      {each.file}:{each.line} {each.says}" if each else "      after:")
+    print(f"   open: {after.open_atoms[:5]}\n   by hand: {mutation['why']}")
+    assert (got != wanted) == (mutation["name"] in KNOWN), (got, wanted)
+
+
+def test_few_are_known_to_fail() -> None:
+    names = {each["name"] for each in ALL}
+    assert names >= KNOWN
+    assert len(names) - len(KNOWN) >= 60
+
+
+class mutated:  # noqa: N801 - a context manager
+    """A copy of a tree with a mutation's edits; unchanged files are the same files."""
+
+    def __init__(self, tree: Path, mutation: Mutation, copy: Path) -> None:
+        self._tree, self._mutation, self._copy = tree, mutation, copy
+
+    def __enter__(self) -> Path:
+        for file in _files(self._tree):
+            target = self._copy / file.relative_to(self._tree)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, target)
+        for edit in self._mutation["edits"]:
+            file = self._copy / edit["file"]
+            text = file.read_text().replace(edit["old"], edit["new"])
+            file.unlink()
+            file.write_text(text)
+        return self._copy
+
+    def __exit__(self, *_: object) -> None:
+        import shutil
+
+        shutil.rmtree(self._copy)
+
+
+def _files(tree: Path) -> Iterator[Path]:
+    return (file for file in tree.rglob("*") if file.is_file())
