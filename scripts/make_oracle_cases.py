@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make deployments to score assay's resolution with: input for the oracle, which runs the engine itself.
 
-    .venv/bin/python scripts/make_oracle_cases.py OUT.json [--branches]
+    .venv/bin/python scripts/make_oracle_cases.py OUT.json [--branches [--newer]]
 
 Models are shipped presets, hosts are accelerators of the shipped table; the arguments are single options,
 combinations drawn with a fixed seed, environment variables, absent libraries, and command lines that the
@@ -220,9 +220,9 @@ def main() -> None:
         config.pop("auto_map", None)  # remote code is never run
     models[DRAFT] = DRAFT_CONFIG
     hosts = {name: host(name, *rest) for name, rest in HOSTS.items()}
-    branches = sys.argv[2:] == ["--branches"]
-    deployments = list(oracle_branches.cases() if branches else cases(rng))
-    models |= oracle_branches.MODELS if branches else {}
+    branches = "--branches" in sys.argv
+    deployments = list(oracle_branches.cases(newer="--newer" in sys.argv) if branches else cases(rng))
+    models |= oracle_branches.MODELS | oracle_branches.MORE_MODELS if branches else {}
     plan = {"seed": SEED, "models": models, "files": {}, "hosts": hosts, "deployments": deployments}
     Path(sys.argv[1]).write_text(json.dumps(plan, indent=1) + "\n")
     print(f"{len(deployments)} deployments of {len(models)} models on {len(hosts)} hosts")

@@ -647,8 +647,192 @@ VARIABLES: tuple[tuple[dict[str, str], str, str, str], ...] = (
 )  # fmt: skip
 
 
-def cases() -> Iterator[dict[str, Any]]:
-    """Every deployment, in the form that the oracle takes."""
+MORE_MODELS: dict[str, dict[str, Any]] = {
+    "b/step": _small(
+        "Step3p5ForCausalLM",
+        "llama",
+        sliding_window=512,
+        layer_types=["full_attention", "sliding_attention"] * 12,
+    ),
+    "b/mimo": _small(
+        "MiMoV2FlashForCausalLM",
+        "llama",
+        sliding_window=128,
+        hybrid_layer_pattern=[0, 1] * 12,
+        swa_num_key_value_heads=8,
+        swa_head_dim=128,
+        swa_v_head_dim=128,
+        head_dim=128,
+        v_head_dim=128,
+    ),
+    "b/mimo-fused": _small(
+        "MiMoV2ForCausalLM",
+        "llama",
+        sliding_window=128,
+        hybrid_layer_pattern=[0, 1] * 12,
+        swa_num_key_value_heads=8,
+        swa_head_dim=128,
+        swa_v_head_dim=128,
+        head_dim=128,
+        v_head_dim=128,
+    ),
+    "b/llada": _small("LLaDA2MoeModelLM", "llama"),
+    "b/kimi": _small(
+        "BailingMoeV2_5ForCausalLM", "llama", layer_group_size=4, linear_attn_config={"kda_layers": [1]}
+    ),
+    "b/moss": _small("MossVLForConditionalGeneration", "llama"),
+    "b/minicpm": _small("MiniCPMV4_6ForConditionalGeneration", "llama"),
+    "b/gemma-4": _small("Gemma4ForConditionalGeneration", "llama"),
+    "b/gemma-4-assistant": _small("Gemma4AssistantForCausalLM", "llama"),
+}
+DIFFUSION = "--dllm-algorithm LowConfidence"
+MORE: tuple[tuple[str, str, str], ...] = (
+    (H100, "b/step", ""),
+    (H100, "b/step", f"{EAGLE} {STEPS} --speculative-draft-model-path b/llama"),
+    (H100, "b/step", "--enable-hierarchical-cache"),
+    (H100, "b/mimo", ""),
+    (H100, "b/mimo", f"{EAGLE} {STEPS} --speculative-draft-model-path b/llama"),
+    (H100, "b/mimo", "--enable-hierarchical-cache"),
+    (H100, "b/mimo-fused", ""),
+    (H100, "b/mimo-fused", "--tp-size 4"),
+    (H100, "b/mimo-fused", "--tp-size 8 --dp-size 2 --enable-dp-attention"),
+    (H100, "b/llada", DIFFUSION),
+    (H100, "b/llada", f"{DIFFUSION} --page-size 32 --disable-cuda-graph --disable-overlap-schedule"),
+    (H100, "b/llada", f"{DIFFUSION} --enable-hierarchical-cache"),
+    (H100, "b/llada", f"{DIFFUSION} --enable-lmcache"),
+    (H100, "b/llada", f"{DIFFUSION} --pp-size 2"),
+    (H100, "b/llada", f"{DIFFUSION} --enable-lora"),
+    (H100, "b/llada", f"{DIFFUSION} --disaggregation-mode prefill"),
+    (H100, "b/llada", f"{DIFFUSION} --enable-mixed-chunk"),
+    (H100, "b/llada", f"{DIFFUSION} --attention-backend triton"),
+    (H100, "b/kimi", ""),
+    (H100, "b/moss", ""),
+    (H100, "b/moss", "--attention-backend triton"),
+    (H100, "b/minicpm", ""),
+    (H100, "b/gemma-4", ""),
+    (H100, "b/gemma-4", "--attention-backend triton"),
+    (H100, LLAMA, "--pp-size 2 --disable-overlap-schedule --chunked-prefill-size -1"),
+    (H100, LLAMA, "--pp-size 2 --disable-overlap-schedule --disaggregation-mode prefill"),
+    (H100, LLAMA, "--enable-dynamic-chunking --pp-size 2"),
+    (H100, LLAMA, "--enable-dynamic-chunking"),
+    (H100, LLAMA, "--enable-lora --max-lora-chunk-size 100 --lora-paths a=/tmp/a"),
+    (
+        H100,
+        LLAMA,
+        "--lora-paths a=/tmp/a b=/tmp/b --max-loaded-loras 4 --max-loras-per-batch 2",
+    ),
+    (B200, LLAMA, "--enable-deterministic-inference --rl-on-policy-target fsdp"),
+    (B200, LLAMA, "--enable-hierarchical-cache --attention-backend fa3 --hicache-io-backend kernel"),
+    (H100, SPARSE, "--tp-size 8 --nsa-decode-backend flashmla_kv"),
+)
+NEWER: tuple[str, ...] = (
+    "--quantization unquant",
+    "--enable-http2",
+    "--enable-http2 --enable-ssl-refresh --ssl-keyfile k --ssl-certfile c",
+    "--enable-http2 --tokenizer-worker-num 2",
+    "--mm-process-config [1]",
+    '--mm-process-config {"image":1}',
+    "--attention-backend compressed",
+    "--debug-cuda-graph",
+    "--enable-mis",
+    "--enable-mis --disable-cuda-graph --disable-radix-cache --chunked-prefill-size -1",
+    "--enable-mis --attention-backend flashinfer",
+    "--enable-mis --attention-backend fa3",
+    "--tp-size 4 --moe-runner-backend flashinfer_cutedsl",
+    "--tp-size 4 --moe-runner-backend flashinfer_cutedsl --quantization modelopt_fp4",
+    "--tp-size 4 --moe-runner-backend flashinfer_cutedsl --quantization modelopt_fp4 --ep-size 2",
+    "--tp-size 4 --moe-runner-backend flashinfer_cutedsl --quantization modelopt_fp4 --ep-size 4 "
+    "--moe-a2a-backend mooncake",
+    "--enable-deepep-waterfill",
+    "--tp-size 4 --moe-a2a-backend deepep --enable-deepep-waterfill",
+    "--tp-size 4 --moe-a2a-backend deepep --enable-deepep-waterfill --disable-shared-experts-fusion",
+    "--tp-size 4 --moe-a2a-backend megamoe",
+    "--prefill-only-disable-kv-cache",
+    "--prefill-only-disable-kv-cache --is-embedding",
+    "--prefill-only-disable-kv-cache --is-embedding --kv-cache-dtype fp4_e2m1",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache "
+    "--attention-backend triton",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache "
+    "--attention-backend fa3",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache "
+    "--tp-size 4 --attn-cp-size 2",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache "
+    "--enable-prefill-context-parallel",
+    "--prefill-only-disable-kv-cache --is-embedding --chunked-prefill-size -1 --disable-radix-cache "
+    "--enable-hisparse",
+    f"{EAGLE} {STEPS} --speculative-draft-model-path b/llama --speculative-skip-dp-mlp-sync",
+    "--speculative-algorithm NGRAM --speculative-skip-dp-mlp-sync",
+    "--speculative-algorithm DFLASH",
+    "--speculative-algorithm DFLASH --tp-size 2 --dp-size 2 --enable-dp-attention",
+    "--speculative-algorithm DFLASH --pp-size 2",
+    *(
+        f"--speculative-algorithm DFLASH --speculative-draft-model-path b/llama {text}"
+        for text in (
+            "",
+            "--speculative-num-steps 2",
+            "--speculative-num-steps 1 --speculative-eagle-topk 1 --max-running-requests 8",
+            "--speculative-eagle-topk 2",
+            "--speculative-dflash-block-size 8",
+            "--speculative-dflash-block-size 0",
+            "--speculative-dflash-block-size 8 --speculative-num-draft-tokens 4",
+            "--speculative-dflash-block-size 8 --speculative-draft-window-size 4",
+            "--speculative-dflash-block-size 8 --speculative-draft-window-size 64",
+            "--speculative-draft-window-size 0",
+            "--speculative-num-draft-tokens 8 --enable-mixed-chunk",
+        )
+    ),
+    "--speculative-algorithm NEXTN --speculative-draft-model-path b/gemma-4-assistant",
+    "--speculative-algorithm NEXTN --speculative-draft-model-path b/gemma-4-assistant "
+    "--max-running-requests 8 --enable-mixed-chunk",
+    "--speculative-algorithm EAGLE3 --speculative-draft-model-path b/gemma-4-assistant",
+    f"{EAGLE} {STEPS} --speculative-draft-model-path b/llama --speculative-adaptive",
+    f"{EAGLE} {TOPK} --speculative-draft-model-path b/llama --speculative-adaptive",
+    "--speculative-algorithm NGRAM --speculative-ngram-external-corpus-path /tmp/c",
+    "--speculative-algorithm NGRAM --speculative-ngram-external-corpus-path /tmp/c "
+    "--speculative-ngram-external-sam-budget 4",
+    "--speculative-algorithm NGRAM --speculative-ngram-external-corpus-path /tmp/c "
+    "--speculative-ngram-external-sam-budget 4 --speculative-ngram-external-corpus-max-tokens 0",
+    "--speculative-algorithm NGRAM --speculative-ngram-external-corpus-path /tmp/c "
+    "--speculative-ngram-external-sam-budget 40",
+    "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache",
+    "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache --enable-hisparse",
+    "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache "
+    "--disaggregation-transfer-backend fake",
+    "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache --speculative-algorithm NGRAM",
+    "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache --tp-size 2 --dp-size 2 "
+    "--enable-dp-attention",
+    "--pp-size 2 --pp-max-micro-batch-size 0",
+    "--disable-cuda-graph-padding --enable-torch-compile",
+    "--detokenizer-worker-num 0",
+    "--enable-two-batch-overlap --enforce-shared-experts-fusion",
+    "--enable-quant-communications",
+    "--enable-quant-communications --tp-size 2",
+    "--attention-backend flashmla --page-size 32",
+    "--attention-backend trtllm_mha --page-size 128",
+)
+"""Asked of a small Llama; only releases from 0.5.12 on know these options."""
+NEWER_VARIABLES: tuple[tuple[dict[str, str], str, str], ...] = (
+    ({"SGLANG_GRPC_PORT": "40000"}, LLAMA, ""),
+    ({"SGLANG_GRPC_PORT": "400000"}, LLAMA, ""),
+    ({"SGLANG_GRPC_PORT": "30000", "SGLANG_ENABLE_GRPC": "1"}, LLAMA, ""),
+    ({"SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE": "1"}, LLAMA, "--tp-size 4"),
+    ({"SGLANG_OPT_FIX_MEGA_MOE_MEMORY": "1"}, LLAMA, "--tp-size 4 --moe-a2a-backend megamoe"),
+    ({"SGLANG_ENABLE_SPEC_V2": "0"}, LLAMA, f"{EAGLE} {STEPS} --speculative-draft-model-path b/llama"),
+    ({"SGLANG_ENABLE_OVERLAP_PLAN_STREAM": "1"}, LLAMA, ""),
+)
+
+
+def cases(*, newer: bool = False) -> Iterator[dict[str, Any]]:
+    """Every deployment, in the form that the oracle takes; `newer`: with those of options of 0.5.12."""
+    if newer:
+        for at, text in enumerate(NEWER):
+            yield _case(f"newer-{at}", H100, LLAMA, text)
+        for at, (variables, model, text) in enumerate(NEWER_VARIABLES):
+            yield {**_case(f"newer-variable-{at}", H100, model, text), "env": variables}
+    for at, (host, model, text) in enumerate(MORE):
+        yield _case(f"more-{at}", host, model, text)
     for at, text in enumerate(ANYWHERE):
         yield _case(f"any-{at}", H100, LLAMA, text)
     for at, (host, model, text) in enumerate(CHOSEN):

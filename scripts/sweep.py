@@ -163,15 +163,18 @@ def asked(engine: str, model: Model, gpu: str) -> dict[str, Any]:
         "gaps": [each.reason[:200] for each in resolution.gaps],
         "failure": present and failed(present),
         "counts": dict(Counter(each.verdict for each in found)),
-        "findings": [[each.option, each.value, each.verdict, each.subkind, *reasons(each)] for each in found],
+        "findings": [row(each) for each in found],
         "exceptions": exceptions,
         "cpu_s": round(time.process_time() - began, 2),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
 
 
-def reasons(found: Any) -> list[Any]:
-    return [found.summary[:300], list(found.open_atoms[:6])] if found.verdict == "unknown" else []
+def row(found: Any) -> list[Any]:
+    """A finding as one row: option, value, verdict, sub-kind, deciding line, and why it is unknown."""
+    line = f"{found.evidence[0].file}:{found.evidence[0].line}" if found.evidence else ""
+    why = [found.summary[:300], list(found.open_atoms[:6])] if found.verdict == "unknown" else []
+    return [found.option, found.value, found.verdict, found.subkind, line, *why]
 
 
 def failed(failure: Any) -> dict[str, Any]:
@@ -258,6 +261,7 @@ def report(records: list[dict[str, Any]]) -> str:
         mine = [each for each in records if each["engine"] == engine and not each.get("fault")]
         parts += [f"## {engine}", by_model(mine), total(mine)]
         parts += ["### Why unknown", most(mine, unknown_reasons), "### Subkinds", most(mine, subkinds)]
+        parts += ["### Lines that decide many options", "\n".join(deciding(mine))]
     parts += ["## Commands that do not start", *stopped(records), "## Exceptions", *thrown(records)]
     return "\n\n".join(parts)
 
@@ -298,9 +302,18 @@ def most(records: list[dict[str, Any]], what: Any, limit: int = 40) -> str:
 def unknown_reasons(record: dict[str, Any]) -> Iterator[str]:
     for found in record["findings"]:
         if found[2] == "unknown":
-            atoms = found[5] or [found[4]]
+            atoms = found[6] or [found[5]]
             for atom in atoms:
                 yield f"{found[3]}: {atom}"
+
+
+def deciding(records: list[dict[str, Any]]) -> Iterator[str]:
+    """Lines that decide more than twenty options of one deployment: no engine is written that way."""
+    for each in records:
+        lines = Counter((found[2], found[4]) for found in each["findings"] if found[4])
+        for (verdict, line), count in lines.most_common(3):
+            if count > 20:
+                yield f"- {each['model']} on {each['gpu']}: {count} options {verdict} by {line}"
 
 
 def subkinds(record: dict[str, Any]) -> Iterator[str]:
