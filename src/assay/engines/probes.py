@@ -138,8 +138,23 @@ class Start(Value):
     """Class of the arguments: its fields are the options."""
     check: str
     """Its method that the launcher calls once it has the arguments, or empty."""
+    world_size: tuple[str, ...] = ()
+    """Options whose product is the number of ranks of torch.distributed."""
+    separate: tuple[str, ...] = ()
+    """Classes of which each object is told apart by the call that made it."""
     serve: tuple[tuple[str, str], ...] = ()
     """Modules and functions that start serving with the arguments; the first that is there counts."""
+
+
+class Topology(Value):
+    """A function of the engine that looks at the machine in a way that only a loop over devices would show."""
+
+    module: str
+    """Module that holds it."""
+    function: str
+    """Its name."""
+    fact: str
+    """The fact that decides between two results that its source leaves open."""
 
 
 class Registry(Value):
@@ -164,6 +179,8 @@ STARTS: Mapping[str, Start] = {
         function="prepare_server_args",
         record="ServerArgs",
         check="check_server_args",
+        world_size=("tp_size", "pp_size"),
+        separate=("sglang.srt.distributed.parallel_state.GroupCoordinator",),
         serve=(
             ("sglang.launch_server", "run_server"),
             ("sglang.srt.entrypoints.http_server", "launch_server"),
@@ -188,6 +205,17 @@ REGISTRIES: Mapping[str, tuple[Registry, ...]] = {
             attribute="models",
             lists=True,
         ),
+    ),
+}
+"""By engine."""
+
+TOPOLOGIES: Mapping[str, tuple[Topology, ...]] = {
+    "sglang": tuple(
+        Topology(module=f"sglang.srt.{module}", function="is_full_nvlink", fact="accelerator.nvlink")
+        for module in (
+            "distributed.device_communicators.custom_all_reduce_utils",
+            "distributed.device_communicators.custom_all_reduce",
+        )
     ),
 }
 """By engine."""

@@ -61,6 +61,8 @@ def hardware_facts(hardware: Hardware, where: str) -> Iterable[Fact]:
         yield Fact(name="hip.version", value=None, source="an NVIDIA accelerator")
         if hardware.cuda:
             yield Fact(name="cuda.version", value=hardware.cuda, source=where)
+    if hardware.nvlink is not None:
+        yield Fact(name="accelerator.nvlink", value=hardware.nvlink and hardware.count > 1, source=where)
     if hardware.driver:
         yield Fact(name="driver.version", value=hardware.driver, source=where)
     yield Fact(name="host.platform", value="linux", source="engines serve on Linux")

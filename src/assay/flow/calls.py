@@ -142,6 +142,7 @@ def _cached(i: Interpreter, function: Wrapped, arguments: list[Any], keywords: d
         i.machine.put(function.origins, key, Origin(reads))
     i.machine.reads |= function.origins.get(key, Origin())
     if i.machine.strict is not None:
+        i.machine.strict.note(function.origins.get(key, Origin()))
         return copied(found, {})  # as another process would make it
     return found
 

@@ -80,6 +80,8 @@ def lookup(i: Interpreter, name: str, frame: Frame) -> Any:
         return value
     if name in state.frame.origins:
         i.machine.reads |= state.frame.origins[name]
+        if i.machine.strict is not None:
+            i.machine.strict.note(state.frame.origins[name])
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -465,6 +465,10 @@ class Strict:
         self.began = next(_SERIALS)
         self.touched: dict[int, Any] = {}
         """Older objects that were changed: all of that is undone, and counts if the result holds them."""
+
+    def note(self, origins: Iterable[str]) -> None:
+        """Note the environment variables among what something was computed from."""
+        self.reads.update((0, name) for name in origins if name.startswith("environment "))
 
     def has_made(self, owner: Any) -> bool:
         """Whether the evaluation itself has made that object."""

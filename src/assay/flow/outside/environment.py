@@ -53,6 +53,8 @@ class Environment:
         if not isinstance(name, str):
             return Unknown("an environment variable of a name that is not known")
         i.machine.reads.add(f"environment {name}")
+        if i.machine.strict is not None:
+            i.machine.strict.note((f"environment {name}",))
         if name in self.written:
             value = i.force(self.written[name])
             return MISSING if value is None else value

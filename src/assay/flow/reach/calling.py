@@ -173,6 +173,10 @@ def call_element(
         return world.call(run, node, element.label, arguments, keywords, spread)
     if isinstance(element, Doubt):
         return frozenset({element})
+    if isinstance(element, Seq) and element.kind == "modules":
+        for each in run.read(run.engine.attribute_cell(element, "[]")) - MARKS:
+            if not isinstance(each, Seq):
+                call_element(run, node, each, arguments, keywords, spread)
     return RUN
 
 
@@ -349,7 +353,11 @@ def instantiated(
         if kept - MARKS:
             return kept
     made = engine.elements.obj(cls)
+    if f"{cls.module.name}.{cls.name}" in engine.separate:
+        made = engine.elements.one(("obj", id(cls), node, run.context), lambda: Obj(cls))
     element = next(iter(made))
+    if cls.is_open and engine.class_attribute(cls, "forward") is not MISSING:
+        run.write(engine.cell(("modules",)), made)
     begin = engine.class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:
         _fill(run, node, cls, element, arguments, keywords, spread)
@@ -461,6 +469,12 @@ def follow(
         if isinstance(function, Wrapped) and function.kind == "class" and isinstance(receiver, Obj):
             receiver = next(iter(run.engine.elements.known(receiver.cls)))
         function = run.engine.force(function.function)
+    if isinstance(function, Function) and function.node in run.engine.topologies:
+        topology = run.engine.topologies.pop(function.node)
+        try:
+            return topology(run, node, arguments, function) or NOTHING
+        finally:
+            run.engine.topologies[function.node] = topology
     if isinstance(function, Closure):
         made: Any = function
     elif isinstance(function, Function):

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from assay.flow.reach.overlay import Overlay
 
 MAX_DEPTH = 60
+MAX_EARLY = 4
 MAX_RUNS = 25
+MAX_REPEATS = 60
 MAX_TOTAL_RUNS = 60_000
 
 
@@ -74,10 +76,14 @@ class Engine:
         self.gave_up = False
         self.broken: dict[Context, str] = {}
         """Functions that could not be followed, and why."""
+        self.restless: dict[Context, None] = {}
+        """Functions that did not come to rest."""
         self.raises = False
         """For tests of this program: let such an error out."""
         self._run = run
         self._queue: deque[Context] = deque()
+        self._late: deque[Context] = deque()
+        """Those that have run several times wait until all others are at rest."""
         self._queued: set[Context] = set()
         self._running: set[Context] = set()
         self.touched_modules: dict[str, None] = {}
@@ -89,6 +95,12 @@ class Engine:
         """By function: the constant arguments that have a context of their own."""
         self.replacements: dict[ast.AST, Callable[..., Value | None]] = {}
         """Functions of the tree whose result is told by other means: registries that import by name."""
+        self.topologies: dict[ast.AST, Callable[..., Value | None]] = {}
+        """Functions of the tree that look at the machine."""
+        self.world_size: tuple[str, ...] = ()
+        """Options whose product is the number of ranks."""
+        self.separate: frozenset[str] = frozenset()
+        """Classes of which each object is told apart by the call that made it."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
@@ -115,13 +127,13 @@ class Engine:
         """Run a context again later."""
         if context not in self._queued:
             self._queued.add(context)
-            self._queue.append(context)
+            (self._late if context.runs > MAX_EARLY else self._queue).append(context)
 
     def settle(self) -> None:
         """Run what is to be run until nothing changes, then go on where nothing was found."""
         while True:
-            while self._queue:
-                context = self._queue.popleft()
+            while self._queue or self._late:
+                context = (self._queue or self._late).popleft()
                 self._queued.discard(context)
                 if self.level(context) > NEVER:
                     self.run(context)
@@ -167,12 +179,15 @@ class Engine:
             else:
                 self._publish(context, context.outcome)
             moved = True
-        return moved and bool(self._queue)
+        return moved and bool(self._queue or self._late)
 
     def run(self, context: Context) -> None:
         """Run through a context once and hand on what came of it."""
         if context in self._running:
             self.enqueue(context)
+            return
+        if context.runs > MAX_REPEATS and self.overlay is None:
+            self.restless.setdefault(context)
             return
         self._running.add(context)
         self.depth += 1
@@ -215,10 +230,10 @@ class Engine:
             return
         first = context.level == NEVER
         context.level, context.via = level, via
-        if first:
+        if first or level == ALWAYS:
             self.enqueue(context)
-            return
-        self._again(context)
+        if not first:
+            self._again(context)
 
     def _again(self, context: Context) -> None:
         """Hand on what came of a context once more: its level has changed."""

@@ -125,8 +125,8 @@ def vague(values: list[Value], label: str = "") -> Value:
 def operated(run: Runner, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`."""
     kind = type(op)
-    if any(isinstance(e, Seq) for e in left):
-        return left | marks(right)
+    if any(isinstance(e, Seq) for e in (*left, *right)) and left and right:
+        return joined(left, right)
     return lifted(run, ("op", kind), lambda a, b: binary(op, a, b), [left, right])
 
 
@@ -218,7 +218,8 @@ def import_names(run: Runner, node: ast.ImportFrom) -> bool:
     if source is None or source == "__future__":
         return True
     inside = run.i.modules.has(source)
-    if not inside and run.i.outside.present(source) is False:
+    own = run.i.modules.has(source.partition(".")[0])
+    if not inside and (own or run.i.outside.present(source) is False):
         run.die(node, "ModuleNotFoundError", f"No module named {source!r}")
         return False
     for alias in node.names:
@@ -295,7 +296,7 @@ def _call(run: Runner, node: ast.Call) -> Value:
 def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
     """`a and b` as a value: any part that may be where it stops."""
     stops_on_true = isinstance(node.op, ast.Or)
-    found = NOTHING
+    found = remarks = NOTHING
     level, path, env = run.level, run.path, run.env
     from assay.flow.reach.runner import narrowed
 
@@ -313,17 +314,13 @@ def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
                 e for e in value if not isinstance(e, Known) or known_truth(run.i, e.value) is stops_on_true
             )
             found = joined(found, kept)
-        if not value:
-            found = NOTHING if not found else found
+        remarks = remarks | marks(value)
+        if not value or not go:
             break
-        if not go:
-            break
-        if found & MARKS or value & MARKS:
-            found = found | marks(value)
         run.level, run.path = min(run.level, go), run.path
         run.env = narrowed(run, part, not stops_on_true)
     run.level, run.path, run.env = level, path, env
-    return found
+    return found | remarks if found and remarks else found
 
 
 def _compare(run: Runner, node: ast.Compare) -> Value:
@@ -350,6 +347,10 @@ def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Va
         quick = _identity(run, op, left, right)
         if quick is not None:
             return quick
+    if kind in (ast.In, ast.NotIn) and any(
+        ("attribute", e, "[]") in run.engine.cells for e in right if isinstance(e, Known)
+    ):
+        return RUN | marks(left, right)  # something was added to it
     return lifted(
         run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right], label="compare"
     )

@@ -11,7 +11,6 @@ from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
 from assay.flow.values import (
     MISSING,
     Instance,
-    Library,
     NotPure,
     OutOfFuel,
     Raised,
@@ -81,8 +80,6 @@ def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
         return copies[id(value)]
     kind = type(value)
     if kind is Instance:
-        if isinstance(value.cls, Library):
-            return value
         made = copies[id(value)] = Instance(value.cls)
         made.origins = dict(value.origins)
         for name, each in value.attributes.items():
@@ -159,7 +156,6 @@ class Folding:
     def evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
         machine = self.engine.i.machine
         strict = Strict(self.changed)
-        names: set[str] = set()
 
         def run() -> Any:
             fuel, depth = machine.fuel, machine.depth
@@ -171,13 +167,12 @@ class Folding:
                 if strict.touched:
                     machine.rewind(0)
                 machine.fuel, machine.strict, machine.depth = fuel, None, depth
-                names.update(machine.reads)
 
         try:
             value = machine.suspended(run)
         except FAILED:
             value = MISSING
-        reads = frozenset(strict.reads) | {(0, name) for name in names if name.startswith("environment ")}
+        reads = frozenset(strict.reads)
         if value is MISSING:
             return Fold(None, None, reads, operands)
         lifted = self.engine.lift(value)

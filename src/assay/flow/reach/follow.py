@@ -43,6 +43,9 @@ def followed(i: Interpreter, record: Instance, name: str) -> Engine:
     engine = Engine(i, record, run_once)
     i.outside.is_serving = True
     registry.add(engine, name)
+    registry.add_topologies(engine, name)
+    engine.world_size = probes.STARTS[name].world_size
+    engine.separate = frozenset(probes.STARTS[name].separate)
     for module, function in probes.STARTS[name].serve:
         state = i.modules.state(module)
         found = engine.module_level(state, function) if state is not None else MISSING

@@ -90,6 +90,8 @@ def _is_instance(run: Runner, each: Element, kind: Element) -> bool | None:
     if not isinstance(kind, Known) or isinstance(each, Thing | Doubt):
         return None
     wanted = kind.value if isinstance(kind.value, tuple) else (kind.value,)
+    if isinstance(each, Seq) and any(isinstance(run.engine.force(w), External | Unknown) for w in wanted):
+        return None
     if isinstance(each, Obj):
         line = each.cls.line if isinstance(each.cls, Class) else []
         if any(run.engine.force(w) is base for w in wanted for base in line):
@@ -312,6 +314,8 @@ def method(
     """Call a method of a native value or of a collection."""
     if isinstance(receiver, Seq):
         return _of_collection(run, node, name, receiver, arguments, keywords)
+    if isinstance(receiver, Obj):
+        return _of_module(run, node, name, receiver, arguments)
     values = [*arguments, *keywords.values()]
     if isinstance(receiver, Known):
         if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
@@ -329,6 +333,34 @@ def method(
         if isinstance(receiver.value, str) and name == "join":
             return RUN | (values[0] & MARKS if values else NOTHING)
     return vague([frozenset({receiver}), *values])
+
+
+_SAME_MODULE = frozenset({"eval", "train", "to", "cuda", "half", "float", "bfloat16", "requires_grad_", "apply"})
+
+
+def _of_module(run: Runner, node: ast.AST, name: str, receiver: Obj, arguments: list[Value]) -> Value:
+    """A method that torch gives to every module."""
+    engine = run.engine
+    if name in _SAME_MODULE:
+        return frozenset({receiver})
+    if name in ("modules", "children", "named_modules", "named_children"):
+        made = engine.elements.seq(node, "list")
+        held = run.read(engine.cell(("modules",)))
+        if name.startswith("named"):
+            inner = engine.elements.one(("pair", node), lambda: Seq(node, "tuple"))
+            pair = next(iter(inner))
+            for at, value in enumerate((RUN, held)):
+                run.write(engine.attribute_cell(pair, f"[{at}]"), value)
+            run.write(engine.attribute_cell(pair, "[]"), joined(RUN, held))
+            held = inner
+        run.write(engine.attribute_cell(next(iter(made)), "[]"), held)
+        return made
+    if name in ("get_submodule",):
+        return run.read(engine.cell(("modules",))) or RUN
+    if name in ("append", "extend"):
+        for argument in arguments:
+            run.write(engine.attribute_cell(receiver, "[]"), argument)
+    return vague(arguments)
 
 
 _LOGS = frozenset(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assay.flow.reach.engine import Engine
 
 MAX_RUNS = 700
-MAX_RUNS_AFTER = 120
+MAX_RUNS_AFTER = 60
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
 
@@ -81,6 +81,9 @@ class Overlay:
         self.via: dict[Context, tuple[Context, ast.AST]] = {}
         self._queue: deque[Context] = deque()
         self._queued: set[Context] = set()
+        self._urgent: list[Context] = []
+        """Callers of functions that now raise: whether the program stops is to be known first."""
+        self._first: int | None = None
         self.found = Found()
         self.count = 0
         self._pair(engine.record, record)
@@ -105,14 +108,17 @@ class Overlay:
                 self._pair(a, b)
             elif not alike(a, b):
                 self._change((id(one), name))
+        element = next(iter(self.engine.elements.known(one)))
+        for name in {*one.attributes, *other.attributes}:
+            cell = self.engine.cells.get(("attribute", element, name))
+            if cell is not None and (id(one), name) in self.changed:
+                self._initial[cell] = self.engine.lift(other.attributes.get(name, MISSING))
+                self._settle(cell)
         for (owner, name), cell in list(self.engine.folding.cells.items()):
             if owner == id(one):
-                self._keep(one, other, name, cell)
+                self._keep(other, name, cell)
 
-    def _keep(self, one: Instance, other: Instance, name: str, cell: Cell) -> None:
-        if (id(one), name) in self.changed:
-            self._initial[cell] = self.engine.lift(other.attributes.get(name, MISSING))
-            self._settle(cell)
+    def _keep(self, other: Instance, name: str, cell: Cell) -> None:
         held = self.engine.folding.changed
         key = (id(other), name)
         held[key] = lambda: only(self.value(cell), self._initial.get(cell, cell.initial))
@@ -293,12 +299,16 @@ class Overlay:
             value = plain
         elif plain != cell.value and value:
             value = value | {CHANGED}
-        if value == self._values.get(cell, cell.value):
+        died = outcome.death is not None and context.outcome.death is None
+        if value == self._values.get(cell, cell.value) and not died:
             return
         self._values[cell] = value
+        dies = outcome.death is not None and self.level(context) == ALWAYS
         for reader in cell.readers:
             if reader.runs or reader in self._outcomes:
                 self.enqueue(reader)
+                if dies:
+                    self._urgent.append(reader)
 
     def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
         for node, callee in old.edges:
@@ -338,9 +348,10 @@ class Overlay:
         engine = self.engine
         limit = MAX_RUNS
         while self._queue:
-            context = self._queue.popleft()
-            self._queued.discard(context)
+            context = self._next()
             if self.level(context) == NEVER:
+                continue
+            if self._first is not None and self.level(context) < ALWAYS:
                 continue
             self._runs[context] = self._runs.get(context, 0) + 1
             if self._runs[context] > MAX_REPEATS:
@@ -355,12 +366,23 @@ class Overlay:
         self._look_for_death()
         return self.found
 
+    def _next(self) -> Context:
+        while self._urgent:
+            context = self._urgent.pop()
+            if context in self._queued:
+                self._queue.remove(context)
+                self._queued.discard(context)
+                return context
+        context = self._queue.popleft()
+        self._queued.discard(context)
+        return context
+
     def _is_done(self) -> bool:
-        if not any(each.level >= SOMETIMES for each in self.found.effects):
-            return False
-        if not hasattr(self, "_first"):
+        if self._first is None:
+            if not any(each.level >= SOMETIMES for each in self.found.effects):
+                return False
             self._first = self.count
-        return self.count > self._first + MAX_RUNS_AFTER
+        return self.count > self._first + MAX_RUNS_AFTER and not self._urgent
 
     def _look_for_death(self) -> None:
         for context, outcome in self._outcomes.items():

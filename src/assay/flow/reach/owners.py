@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes, operations
@@ -78,7 +79,8 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Doubt):
         return frozenset({each})
     if isinstance(each, Seq):
-        return engine.elements.method(name, each)
+        known = name.startswith("__") or any(hasattr(kind, name) for kind in (list, dict, set, tuple, deque))
+        return engine.elements.method(name, each) if known else NOTHING
     if isinstance(each, Method | Closure) and name == "__name__":
         return RUN
     return RUN
@@ -191,7 +193,7 @@ def of_object(run: Runner, node: ast.AST, each: Obj, name: str, *, has_default: 
     if isinstance(cls, Class) and engine.class_attribute(cls, "__getattr__") is not MISSING:
         return RUN
     if isinstance(cls, Class) and cls.is_open and name in _OF_MODULES:
-        return engine.elements.thing(f"module.{name}")
+        return engine.elements.method(name, each)
     return NOTHING
 
 
@@ -207,6 +209,10 @@ _OF_MODULES = frozenset(
         "named_buffers",
         "buffers",
         "children",
+        "named_children",
+        "half",
+        "float",
+        "bfloat16",
         "state_dict",
         "load_state_dict",
         "eval",

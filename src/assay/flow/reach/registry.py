@@ -22,6 +22,34 @@ def add(engine: Engine, name: str) -> None:
                 engine.replacements[each] = _Lookup(engine, registry)
 
 
+def add_topologies(engine: Engine, name: str) -> None:
+    """Tell the engine which functions look at the machine."""
+    for topology in probes.TOPOLOGIES.get(name, ()):
+        state = engine.i.modules.state(topology.module)
+        for each in ast.walk(state.module.tree) if state is not None else ():
+            if isinstance(each, ast.FunctionDef) and each.name == topology.function:
+                engine.topologies[each] = _Topology(engine, topology)
+
+
+class _Topology:
+    """A function that looks at the machine: where its source leaves the answer open, a fact decides."""
+
+    def __init__(self, engine: Engine, topology: probes.Topology) -> None:
+        self.engine = engine
+        self.topology = topology
+        self._inside: set[Any] = set()
+
+    def __call__(self, run: Any, node: ast.AST, arguments: list[Value], function: Any = None) -> Value | None:
+        from assay.flow.reach import calling
+
+        found = calling.follow(run, node, function, None, arguments, {})
+        fact = self.engine.i.outside.facts.find(self.topology.fact)
+        known = self.engine.elements.known
+        if fact is None or not {*known(True), *known(False)} <= found:
+            return found
+        return known(bool(fact.value)) | (found & MARKS)
+
+
 class _Lookup:
     """One registry of classes."""
 

@@ -144,7 +144,16 @@ class Runner:
         if self.base is None:
             return False
         assert self.seen is not None
-        return any((each, "fork") in self.seen for each in ast.walk(node) if isinstance(each, ast.expr))
+        now = self.seen.get((node, "test"))  # type: ignore[call-overload]
+        if now is None or not (now[0] and now[1]):
+            return False
+        for each in ast.walk(node):
+            if (each, "fork") in self.seen:
+                return True
+            then = self.base.get((each, "test"))  # type: ignore[call-overload]
+            if self.seen.get((each, "test")) != then:  # type: ignore[call-overload]
+                return True
+        return False
 
     def _bool_op(self, node: ast.BoolOp) -> tuple[int, int]:
         stops_on_true = isinstance(node.op, ast.Or)
@@ -512,7 +521,7 @@ def _raise(run: Runner, node: ast.Raise) -> bool:
 
 def _assert(run: Runner, node: ast.Assert) -> bool:
     yes, no = run.test(node.test)
-    if not yes and no:
+    if not yes and no and run.engine.level(run.context) == ALWAYS:
         message = expressions.shown(run, node.msg) if node.msg is not None else ""
         run.path = Path(run.path, node.test, False, no)
         run.die(node, "AssertionError", message)
@@ -545,9 +554,10 @@ def _try(run: Runner, node: ast.Try) -> bool:
             if handler.name:
                 run.bind(handler.name, RUN)
             handled = run.block(handler.body)
-            if surely == ALWAYS and not _is_fatal(handler):
+            fatal = surely == ALWAYS and _is_fatal(handler)
+            if surely == ALWAYS and not fatal:
                 unhandled.clear()
-            if handled:
+            if handled and not fatal:
                 ends.append((run.env, run.level))
             if surely == ALWAYS:
                 break

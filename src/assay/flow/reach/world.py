@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING
 
 from assay.flow.reach.elements import (
@@ -15,7 +16,9 @@ from assay.flow.reach.elements import (
     Known,
     Method,
     Obj,
+    Seq,
     Value,
+    joined,
 )
 from assay.flow.values import Decorated, Function, Partial, Wrapped
 
@@ -69,6 +72,15 @@ _ANSWERS = (
     "psutil.",
     "pynvml.",
     "packaging.",
+    "torch.tensor",
+    "torch.zeros",
+    "torch.ones",
+    "torch.empty",
+    "torch.full",
+    "torch.arange",
+    "torch.distributed.all_gather_object",
+    "torch.distributed.broadcast_object_list",
+    "torch.distributed.barrier",
     "torch.device",
     "torch.Size",
     "torch.dtype",
@@ -168,6 +180,12 @@ def call(
     last = label.rpartition(".")[2]
     if last in _STARTING and "target" in keywords:
         return _started(run, node, last, keywords)
+    if label.startswith("torch.distributed."):
+        special = _distributed(run, node, last, arguments, keywords)
+        if special is not None:
+            return special
+    if label in _CONTAINERS:
+        return _contained(run, node, label, arguments)
     remarks = NOTHING
     for value in values:
         remarks = remarks | (value & MARKS)
@@ -181,10 +199,65 @@ def call(
     return made | remarks if remarks else made
 
 
+def _distributed(
+    run: Runner, node: ast.AST, last: str, arguments: list[Value], keywords: Keywords
+) -> Value | None:
+    """torch.distributed: groups of ranks and their sizes."""
+    from assay.flow.reach.expressions import lifted
+
+    engine = run.engine
+    if last == "new_group" and (arguments or "ranks" in keywords):
+        ranks = arguments[0] if arguments else keywords["ranks"]
+        made = engine.elements.one(("group", node, run.context), lambda: Seq(node, "group"))
+        run.write(engine.attribute_cell(next(iter(made)), "ranks"), ranks)
+        run.event(node, "effect", "makes a group of ranks", changed=bool(ranks & MARKS))
+        return made
+    if last != "get_world_size":
+        return None
+    group = arguments[0] if arguments else keywords.get("group", engine.elements.known(None))
+    found = NOTHING
+    for each in group - MARKS:
+        if isinstance(each, Seq) and each.kind == "group":
+            ranks = run.read(engine.attribute_cell(each, "ranks"))
+            found = joined(found, lifted(run, "len", len, [ranks]))
+        elif isinstance(each, Known) and each.value is None:
+            found = joined(found, _world(run, node))
+        else:
+            found = joined(found, RUN)
+    return (found or RUN) | (group & MARKS)
+
+
+def _world(run: Runner, node: ast.AST) -> Value:
+    """The number of all ranks."""
+    from assay.flow.reach import owners
+    from assay.flow.reach.expressions import lifted
+
+    record = run.engine.elements.known(run.engine.record)
+    sizes = [owners.attribute(run, node, record, name) for name in run.engine.world_size]
+    return lifted(run, ("world size", len(sizes)), lambda *each: math.prod(each), sizes) if sizes else RUN
+
+
+_CONTAINERS = frozenset({f"torch.nn.{name}" for name in ("ModuleList", "Sequential", "ModuleDict")})
+
+
+def _contained(run: Runner, node: ast.AST, label: str, arguments: list[Value]) -> Value:
+    """A container of torch's modules."""
+    from assay.flow.reach.expressions import iterated
+
+    engine = run.engine
+    made = engine.elements.seq(node, "dict" if label.endswith("Dict") else "modules")
+    cell = engine.attribute_cell(next(iter(made)), "[]")
+    for argument in arguments:
+        run.write(cell, argument if label.endswith("Sequential") else iterated(run, node, argument)[0])
+    return made
+
+
 def effect_of(label: str, last: str) -> str:
     """What a call does: `effect`, `log`, or nothing."""
     if last in _LOGGING:
         return "log"
+    if label == "torch.distributed.all_gather":  # of what ranks are, at the start; tensors go another way
+        return ""
     if label.startswith(_ANSWERS) or last in _ANSWERING or last in _HANDING_ON:
         return ""
     if last.startswith(("get_", "is_", "has_", "_get_")):
@@ -238,14 +311,18 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
 
 
 def _count(each: object) -> int:
-    function = getattr(each, "function", None) or getattr(each, "value", None) or each
+    function: object = each
+    for name in ("function", "value"):
+        if getattr(function, name, None) is not None:
+            function = getattr(function, name)
+            break
     while isinstance(function, Wrapped | Decorated | Partial):
         function = function.function
-    node = getattr(function, "node", None) or getattr(each, "node", None)
+    node = getattr(function, "node", None)
     if node is None or not hasattr(node, "args") or not isinstance(node.args, ast.arguments):
         return 0
     required = len(node.args.posonlyargs) + len(node.args.args)
     return required - 1 if isinstance(each, Method) else required
 
 
-__all__ = ["Obj"]
+__all__ = ["Obj", "Seq"]
