@@ -180,7 +180,10 @@ STARTS: Mapping[str, Start] = {
         record="ServerArgs",
         check="check_server_args",
         world_size=("tp_size", "pp_size"),
-        separate=("sglang.srt.distributed.parallel_state.GroupCoordinator",),
+        separate=(
+            "sglang.srt.distributed.parallel_state.GroupCoordinator",
+            "sglang.srt.model_executor.model_runner.ModelRunner",
+        ),
         serve=(
             ("sglang.launch_server", "run_server"),
             ("sglang.srt.entrypoints.http_server", "launch_server"),

@@ -78,10 +78,12 @@ class Event:
 class Edge:
     """A call of one context by another."""
 
-    __slots__ = ("changed", "level", "node", "path")
+    __slots__ = ("changed", "level", "node", "path", "repeats")
 
-    def __init__(self, node: ast.AST, level: int, path: Path | None) -> None:
+    def __init__(self, node: ast.AST, level: int, path: Path | None, *, repeats: bool) -> None:
         self.node, self.level, self.path = node, level, path
+        self.repeats = repeats
+        """Whether the call stands in a loop without a fixed end, or happens when someone outside wants."""
         self.changed = False
 
 

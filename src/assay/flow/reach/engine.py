@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import classes
@@ -294,6 +294,21 @@ class Engine:
             return self.overlay.outcome(context)
         return context.outcome
 
+    def serves(self, context: Context, via: Mapping[Context, tuple[Context, ast.AST]] | None = None) -> bool:
+        """Whether a context runs again and again, not only at the start."""
+        seen: set[Context] = set()
+        at = context
+        while at not in seen:
+            seen.add(at)
+            above = (via.get(at) if via is not None else None) or at.via
+            if above is None:
+                return at.is_root and at.level < ALWAYS
+            edge = self.outcome(above[0]).edges.get((above[1], at))
+            if edge is not None and edge.repeats:
+                return True
+            at = above[0]
+        return False
+
     def effect_below(self, context: Context) -> Event | None:
         """Something that a context, or what it calls, does to the world in run A."""
         if context not in self._effects:
@@ -307,9 +322,11 @@ class Engine:
         while pending:
             at = pending.pop()
             for event in at.outcome.events.values():
-                if event.kind != "log":
+                shakes_hands = event.says.startswith("calls torch.distributed.")
+                if event.kind != "log" and ((event.kind == "effect" and not shakes_hands) or self.serves(at)):
                     return event
-                logs = logs or event
+                if self.serves(at):
+                    logs = logs or event
             for _node, callee in at.outcome.edges:
                 if callee not in seen:
                     seen.add(callee)
@@ -357,6 +374,21 @@ class Engine:
         if context in cell.parts:  # it may read before it writes
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
+
+    def read_before(self, cell: Cell, context: Context) -> Value:
+        """What a cell holds for a function that has not written it yet, and runs only once."""
+        cell.readers[context] = None
+        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
+        if context not in parts or self.level(context) < ALWAYS:
+            return self.read(cell, context)
+        others = {writer: part for writer, part in parts.items() if writer is not context}
+        return self.summed(cell, others)
+
+    def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
+        """What a cell holds by these writers."""
+        if self.overlay is not None:
+            return self.overlay.summed(cell, parts)
+        return summed(cell, parts)
 
     def write(self, outcome: Outcome, cell: Cell, value: Value, level: int, *, context: Context) -> None:
         """Note a write while a context runs; parameters of functions not run yet need it at once."""

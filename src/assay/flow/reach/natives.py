@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from assay.engines import probes
 from assay.flow import attributes
 from assay.flow.builtin_names import BUILTINS
 from assay.flow.classes import is_instance
@@ -56,6 +57,8 @@ def call(
         return RUN
     if name in _SILENT or name.rpartition(".")[2] in _SILENT:
         return run.engine.elements.known(None)
+    if isinstance(function, Native) and (name in probes.CALLED_FACTS or name in probes.CALLED_CONSTANTS):
+        return run.engine.lift(function.run(run.i))  # whatever it is called with
     world.escape(run, node, values)
     return vague(values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
+import heapq
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -79,10 +79,9 @@ class Overlay:
         self._runs: dict[Context, int] = {}
         self.partners: dict[Context, Context] = {}
         self.via: dict[Context, tuple[Context, ast.AST]] = {}
-        self._queue: deque[Context] = deque()
+        self._queue: list[tuple[int, int, Context]] = []
+        """A heap: what stands nearer to the entry comes first."""
         self._queued: set[Context] = set()
-        self._urgent: list[Context] = []
-        """Callers of functions that now raise: whether the program stops is to be known first."""
         self._first: int | None = None
         self.found = Found()
         self.count = 0
@@ -192,14 +191,24 @@ class Overlay:
                 parts[context] = (early, level, False)
                 self._settle(cell)
 
-    def _settle(self, cell: Cell) -> None:
-        parts = self._parts.get(cell, cell.parts)
+    def parts(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]]:
+        """Who writes a cell in run B, and what."""
+        return self._parts.get(cell, cell.parts)
+
+    def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
+        """What a cell holds in run B by these writers."""
         held = cell.initial
         cell.initial = self._initial.get(cell, held)
         value = summed(cell, parts)
         cell.initial = held
+        return value
+
+    def _settle(self, cell: Cell) -> None:
+        value = self.summed(cell, self.parts(cell))
         plain = unmarked(value)
-        if plain == cell.value:
+        if cell.label[0] == "parameter" and plain and plain == value and plain <= cell.value:
+            value = cell.value  # only a call is gone, which is judged where it stood
+        elif plain == cell.value:
             if FORKED not in value and (is_settled(plain) or not value & MARKS):
                 value = plain
         else:
@@ -221,7 +230,7 @@ class Overlay:
         """Run a context in B later."""
         if context not in self._queued:
             self._queued.add(context)
-            self._queue.append(context)
+            heapq.heappush(self._queue, (context.number, id(context), context))
 
     def level(self, context: Context) -> int:
         """How surely run B reaches a context."""
@@ -303,12 +312,9 @@ class Overlay:
         if value == self._values.get(cell, cell.value) and not died:
             return
         self._values[cell] = value
-        dies = outcome.death is not None and self.level(context) == ALWAYS
         for reader in cell.readers:
             if reader.runs or reader in self._outcomes:
                 self.enqueue(reader)
-                if dies:
-                    self._urgent.append(reader)
 
     def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
         for node, callee in old.edges:
@@ -347,8 +353,9 @@ class Overlay:
         """Run B until nothing changes, or until enough was seen."""
         engine = self.engine
         limit = MAX_RUNS
-        while self._queue:
-            context = self._next()
+        while self._queue and not self._is_done():
+            context = heapq.heappop(self._queue)[2]
+            self._queued.discard(context)
             if self.level(context) == NEVER:
                 continue
             if self._first is not None and self.level(context) < ALWAYS:
@@ -357,8 +364,6 @@ class Overlay:
             if self._runs[context] > MAX_REPEATS:
                 continue
             self.count += 1
-            if self._is_done():
-                break
             if self.count > limit:
                 self.found.gave_up = True
                 break
@@ -366,23 +371,12 @@ class Overlay:
         self._look_for_death()
         return self.found
 
-    def _next(self) -> Context:
-        while self._urgent:
-            context = self._urgent.pop()
-            if context in self._queued:
-                self._queue.remove(context)
-                self._queued.discard(context)
-                return context
-        context = self._queue.popleft()
-        self._queued.discard(context)
-        return context
-
     def _is_done(self) -> bool:
         if self._first is None:
             if not any(each.level >= SOMETIMES for each in self.found.effects):
                 return False
             self._first = self.count
-        return self.count > self._first + MAX_RUNS_AFTER and not self._urgent
+        return self.count > self._first + MAX_RUNS_AFTER
 
     def _look_for_death(self) -> None:
         for context, outcome in self._outcomes.items():
@@ -411,9 +405,9 @@ class Overlay:
         self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
     ) -> None:
         level = min(event.level, self.level(context))
+        if event.kind != "effect" and not event.changed and not self.engine.serves(context, self.via):
+            return
         if event.kind == "log":
-            if level != SOMETIMES:
-                return
             what = "log"
         deciding = differing(event.path, seen, base)
         self.found.effects.append(

@@ -475,7 +475,7 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
         method = engine.class_attribute(each.cls, "__setitem__")
         bound = next(iter(engine.elements.method(method, each)))
         calling.call_element(run, node or run.context.node, bound, [key, value], {})
-    elif isinstance(each, Thing) and node is not None:
+    elif isinstance(each, Thing) and node is not None and each.label != "?.buf":
         changed = bool((value | key) & MARKS)
         run.event(node, "value", "is written into something of run time", changed=changed)
 

@@ -50,6 +50,8 @@ class Runner:
         """For each loop that is being run, what is known where it is left early."""
         self.tries: list[list[Death]] = []
         """For each `try` that is being run, the exceptions that surely end a way through it."""
+        self.repeats = 0
+        """How many loops without a fixed end stand above."""
         self.forked = 0
         """In run B: how many tests of run time that differ from run A stand above."""
         self.seen: dict[ast.AST, Any] | None = None
@@ -189,7 +191,7 @@ class Runner:
         key = (node, callee)
         found = self.outcome.edges.get(key)
         if found is None or found.level < self.level:
-            made = Edge(node, self.level, self.path)
+            made = Edge(node, self.level, self.path, repeats=self.repeats > 0)
             made.changed = found is not None and found.changed
             self.outcome.edges[key] = found = made
         if self.forked:
@@ -210,6 +212,10 @@ class Runner:
 
     def read(self, cell: Cell) -> Value:
         """What a cell holds."""
+        if cell.label[0] == "attribute" and cell not in self.outcome.writes:
+            owner = cell.label[1]
+            if isinstance(owner, Known) and owner.value is self.engine.record:
+                return self.engine.read_before(cell, self.context)
         return self.engine.read(cell, self.context)
 
     def die(self, node: ast.AST, type_name: str, message: str) -> None:
@@ -451,8 +457,49 @@ def _for(run: Runner, node: ast.For | ast.AsyncFor) -> bool:
     source = run.evaluate(node.iter)
     if not source:
         return False
+    exact = _exact(run, source) if _is_arithmetic(node) else None
+    if exact is not None:
+        return _unrolled(run, node, exact)
     items, surely = expressions.iterated(run, node.iter, source)
     return _loop(run, node, surely, lambda: assigning.assign(run, node.target, items), items)
+
+
+MAX_UNROLLED = 16
+_ARITHMETIC = frozenset({"range", "list", "tuple", "len", "int", "min", "max", "append", "extend", "sum"})
+_ARITHMETICAL: dict[ast.AST, bool] = {}
+
+
+def _is_arithmetic(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop only computes with numbers and lists, so that each round can be followed by itself."""
+    if node not in _ARITHMETICAL:
+        body = ast.Module(body=node.body, type_ignores=[])
+        names = [
+            each.func.id if isinstance(each.func, ast.Name) else getattr(each.func, "attr", "")
+            for each in ast.walk(body)
+            if isinstance(each, ast.Call)
+        ]
+        left = any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(body))
+        _ARITHMETICAL[node] = not left and all(name in _ARITHMETIC for name in names)
+    return _ARITHMETICAL[node]
+
+
+def _exact(run: Runner, source: Value) -> list[Value] | None:
+    """The elements of a known range or list, one by one, if there are few."""
+    plain = unmarked(source)
+    only = next(iter(plain)) if len(plain) == 1 else None
+    if source & MARKS or not isinstance(only, Known) or not isinstance(only.value, range | tuple | list):
+        return None
+    if not 0 < len(only.value) <= MAX_UNROLLED:
+        return None
+    return [run.engine.lift(each) for each in only.value]
+
+
+def _unrolled(run: Runner, node: ast.For | ast.AsyncFor, values: list[Value]) -> bool:
+    for value in values:
+        assigning.assign(run, node.target, value)
+        if not run.block(node.body):
+            return False
+    return run.block(node.orelse) if node.orelse else True
 
 
 def _while(run: Runner, node: ast.While) -> bool:
@@ -460,7 +507,9 @@ def _while(run: Runner, node: ast.While) -> bool:
     if not yes:
         return run.block(node.orelse)
     forked = run.is_forked(node.test)
+    run.repeats += 1
     alive = _loop(run, node, min(yes, SOMETIMES), lambda: None, RUN, forked=forked)
+    run.repeats -= 1
     if not no and isinstance(node.test, ast.Constant):
         return alive and _breaks(node)
     return alive
@@ -484,6 +533,7 @@ def _loop(
     forked = forked or bool(run.base is not None and items & MARKS)
     run.forked += forked
     left: list[tuple[Env, int]] = []
+    ends = False
     if surely:
         run.loops.append(left)
         for _ in range(2):
@@ -491,12 +541,17 @@ def _loop(
             run.level = min(level, surely)
             begin()
             alive = run.block(node.body)
+            ends = surely == ALWAYS and not alive and not left and run.exit == "raise"
+            if ends:
+                break
             run.env = join_envs(before, run.env) if alive else join_envs(before, before)
             for env, _level in left:
                 run.env = join_envs(run.env, env)
         run.loops.pop()
     run.forked -= forked
     run.level, run.path = level, path
+    if ends:
+        return False
     return run.block(node.orelse) if node.orelse else True
 
 

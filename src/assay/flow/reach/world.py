@@ -70,6 +70,9 @@ _ANSWERS = (
     "queue.",
     "traceback.",
     "psutil.",
+    "unittest.mock.",
+    "multiprocessing.shared_memory.",
+    "multiprocessing.resource_tracker.",
     "pynvml.",
     "packaging.",
     "torch.tensor",
@@ -142,6 +145,8 @@ _ANSWERING = frozenset(
         "empty",
         "qsize",
         "is_alive",
+        "close",
+        "unlink",
         "done",
         "named_parameters",
         "parameters",
@@ -286,11 +291,17 @@ def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value
         run.tries = [[]]
     try:
         for function in keywords["target"] - MARKS:
-            call_element(run, node, function, arguments, {}, spread)
+            value = call_element(run, node, function, arguments, {}, spread)
+            if last == "Process" and not value and _is_dead(run):
+                return NOTHING
     finally:
         run.tries = kept
     run.event(node, "effect", f"starts a {last.lower()}")
     return run.engine.elements.thing(f"{last}()")
+
+
+def _is_dead(run: Runner) -> bool:
+    return run.outcome.death is not None or bool(run.tries and run.tries[-1])
 
 
 def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
@@ -305,8 +316,10 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
             if callable_known or callable_method or isinstance(each, Closure | Applied):
                 level = run.level
                 run.level = min(level, SOMETIMES)
+                run.repeats += 1
                 count = _count(each)
                 call_element(run, node, each, [RUN] * count, {})
+                run.repeats -= 1
                 run.level = level
 
 
