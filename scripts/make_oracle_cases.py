@@ -5,7 +5,8 @@
 
 Models are shipped presets, hosts are accelerators of the shipped table; the arguments are single options,
 combinations drawn with a fixed seed, environment variables, absent libraries, and command lines that the
-engine must refuse; with `--branches`, those of `oracle_branches.py`. What the oracle answers is packed by `pack_oracle_answers.py`.
+engine must refuse; with `--branches`, those of `oracle_branches.py` (`--newer`: with options of 0.5.12).
+What the oracle answers is packed by `pack_oracle_answers.py`.
 """
 
 from __future__ import annotations

@@ -420,7 +420,8 @@ ANYWHERE = (
     "--modelopt-quant fp8",
     "--max-prefill-tokens 1 --prefill-max-requests 1 --pp-max-micro-batch-size 2 --pp-size 2",
     "--stream-interval 0",
-    "--kt-weight-path /tmp/x --kt-method AMXINT4 --kt-cpuinfer 8 --kt-threadpool-count 2 --kt-num-gpu-experts 8",
+    "--kt-weight-path /tmp/x --kt-method AMXINT4 --kt-cpuinfer 8 --kt-threadpool-count 2 "
+    "--kt-num-gpu-experts 8",
     "--ep-num-redundant-experts 4 --tp-size 4 --ep-size 4",
     "--enable-return-hidden-states --speculative-algorithm NGRAM",
     "--grpc-mode",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Triage of every option in 20 further models on 6 kinds of accelerators: a verdict each, and no exception.
 
-    .venv/bin/python scripts/sweep.py OUT.jsonl [--engine sglang==0.5.10 ...] [--model NAME ...] [--gpu NAME ...]
+    .venv/bin/python scripts/sweep.py OUT.jsonl [--engine sglang==0.5.10] [--model NAME] [--gpu NAME]
     .venv/bin/python scripts/sweep.py OUT.jsonl --report
 
 Each triage is a process of its own and adds one line of JSON to OUT.jsonl; what is there already is not done
@@ -151,7 +151,7 @@ def asked(engine: str, model: Model, gpu: str) -> dict[str, Any]:
     exceptions: list[list[str]] = []
     try:
         found: Iterable[Any] = triage(opened.case).findings
-    except Exception:
+    except Exception:  # noqa: BLE001 (any is a finding)
         exceptions.append(["(triage)", traceback.format_exc()[-3000:]])
         found = list(one_by_one(opened.case, exceptions))
     present = failure_of(opened.case.present)
@@ -190,7 +190,7 @@ def one_by_one(case: Any, exceptions: list[list[str]]) -> Iterator[Any]:
             continue
         try:
             yield ask_any(case, option)
-        except Exception:
+        except Exception:  # noqa: BLE001 (any is a finding)
             exceptions.append([option.flags[0], traceback.format_exc()[-3000:]])
 
 

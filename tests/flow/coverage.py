@@ -78,9 +78,7 @@ def watching(source: EngineSource) -> Iterator[Coverage]:
 
 def handlers(module: Module) -> list[Definition]:
     """`__post_init__`, `_handle_*`, `check_server_args`, and what they use of their class and module."""
-    record = next(
-        node for node in module.tree.body if isinstance(node, ast.ClassDef) and node.name == RECORD
-    )
+    record = next(node for node in module.tree.body if isinstance(node, ast.ClassDef) and node.name == RECORD)
     methods = {node.name: node for node in record.body if isinstance(node, Definition)}
     functions = {node.name: node for node in module.tree.body if isinstance(node, Definition)}
     todo = [methods[name] for name in methods if name in FIRST or name.startswith("_handle_")]
