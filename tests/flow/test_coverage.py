@@ -17,7 +17,7 @@ MOST_OPEN = 15
 KNOWN = {
     "--decrypted-config-file": "that file does not exist; assay reads the model's own",
     "--remote-instance-weight-loader": "0.5.9: find_spec('mooncake.engine') raises without mooncake",
-    "b/whisper": "WhisperConfig gives num_hidden_layers, which assay's table of config classes lacks (0.5.12)",
+    "b/whisper": "0.5.12: WhisperConfig has num_hidden_layers; assay's table of config classes lacks it",
     "b/exaone4-full": "what Exaone4Config makes of a sliding_window that is null (0.5.12)",
 }
 
