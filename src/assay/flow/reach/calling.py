@@ -354,7 +354,7 @@ def instantiated(
             return kept
     made = engine.elements.obj(cls)
     if f"{cls.module.name}.{cls.name}" in engine.separate:
-        made = engine.elements.one(("obj", id(cls), node, run.context), lambda: Obj(cls))
+        made = engine.elements.one(("obj", id(cls), node, run.context), lambda: Obj(cls, is_apart=True))
     element = next(iter(made))
     if cls.is_open and engine.class_attribute(cls, "forward") is not MISSING:
         run.write(engine.cell(("modules",)), made)
@@ -530,7 +530,9 @@ def _constants(arguments: list[Value], keywords: Keywords) -> Any:
     for name, value in [*enumerate(arguments), *keywords.items()]:
         plain = unmarked(value)
         only = next(iter(plain)) if len(plain) == 1 else None
-        if isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class)):
+        if isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class | Instance)):
+            found.append((name, only))
+        elif isinstance(only, Obj) and only.is_apart:
             found.append((name, only))
     return tuple(found) or None
 
