@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-
 from tests.findings.scoring import Answer, Scorer, Wanted, group_of, name_of
 
 TABLES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text())

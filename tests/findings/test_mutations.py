@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.findings.scoring import Scorer, group_of, no_collection, opened_case
 
 from assay.findings import ask
-from tests.findings.scoring import Scorer, group_of, no_collection, opened_case
 
 Mutation = dict[str, Any]
 
@@ -56,7 +56,7 @@ def test_few_are_known_to_fail() -> None:
     assert len(names) - len(KNOWN) >= 60
 
 
-class mutated:  # noqa: N801 - a context manager
+class mutated:
     """A copy of a tree with a mutation's edits; unchanged files are the same files."""
 
     def __init__(self, tree: Path, mutation: Mutation, copy: Path) -> None:

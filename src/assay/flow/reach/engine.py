@@ -20,7 +20,6 @@ from assay.flow.reach.elements import (
     Element,
     Elements,
     Known,
-    Obj,
     Value,
     joined,
 )
@@ -170,7 +169,7 @@ class Engine:
         levels: dict[Context, int] = {}
         roots = [each for each in self.contexts.values() if each.is_root]
         for level in (ALWAYS, SOMETIMES, PERHAPS):
-            pending = [each for each in roots if each.level == level or level < ALWAYS and each in levels]
+            pending = [each for each in roots if each.level == level or (level < ALWAYS and each in levels)]
             pending += [each for each in levels if each not in pending]
             for each in pending:
                 levels.setdefault(each, level)
@@ -513,4 +512,3 @@ class Engine:
         """Note that an option is read there."""
         if self.overlay is None:
             self.record_reads.setdefault(name, {})[node] = context
-
