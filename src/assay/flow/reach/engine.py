@@ -101,6 +101,8 @@ class Engine:
         self.separate: frozenset[str] = frozenset()
         """Classes of which each object is told apart by the call that made it."""
         self._reread_for: dict[Cell, frozenset[Context]] = {}
+        self.bases: dict[Context, dict[ast.AST, Any]] = {}
+        """What each expression of a context came to in run A, where a comparison has asked for it."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
