@@ -536,7 +536,9 @@ def _constants(arguments: list[Value], keywords: Keywords) -> Any:
     for name, value in [*enumerate(arguments), *keywords.items()]:
         plain = unmarked(value)
         only = next(iter(plain)) if len(plain) == 1 else None
-        if (isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class))) or (isinstance(only, Obj) and only.is_apart):
+        if (isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class))) or (
+            isinstance(only, Obj) and only.is_apart
+        ):
             found.append((name, only))
     return tuple(found) or None
 

@@ -423,6 +423,15 @@ class Engine:
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
 
+    def read_making(self, cell: Cell, context: Context, own: tuple[Value, int, bool] | None) -> Value:
+        """An attribute of an object, for the function that makes it: what it wrote itself counts as it is now."""
+        if own is None:
+            return self.read_before(cell, context, once=True)
+        cell.readers[context] = None
+        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
+        others = {writer: part for writer, part in parts.items() if writer is not context}
+        return joined(own[0], self.summed(cell, others)) if others or own[1] < ALWAYS else own[0]
+
     def _of_the_start(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]] | None:
         """What the start writes into a cell, where requests write it too; None if that makes no difference."""
         parts = cell.parts if self.overlay is None else self.overlay.parts(cell)

@@ -22,6 +22,7 @@ from assay.flow.values import (
     VList,
     VSet,
 )
+from assay.source import NotKnown
 
 if TYPE_CHECKING:
     from assay.flow.reach.context import Cell, Context
@@ -59,7 +60,7 @@ def alike(one: Any, other: Any, depth: int = 0) -> bool:
 
 
 FUEL = 40_000
-FAILED = (NotPure, Raised, Touched, OutOfFuel, RecursionError, MemoryError, *NATIVE_FAULTS)
+FAILED = (NotPure, NotKnown, Raised, Touched, OutOfFuel, RecursionError, MemoryError, *NATIVE_FAULTS)
 
 
 def _kept(strict: Strict, value: Any) -> Any:

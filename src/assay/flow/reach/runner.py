@@ -228,12 +228,9 @@ class Runner:
             wrote = cell in self.outcome.writes
             if isinstance(owner, Known) and owner.value is self.engine.record:
                 return self.engine.read_record(cell, self.context, wrote=wrote)
-            if (
-                not wrote
-                and owner is self.context.receiver
-                and getattr(self.context.node, "name", "") in _MAKING
-            ):
-                return self.engine.read_before(cell, self.context, once=True)
+            if owner is self.context.receiver and getattr(self.context.node, "name", "") in _MAKING:
+                own = self.outcome.writes[cell] if wrote else None
+                return self.engine.read_making(cell, self.context, own)
         return self.engine.read(cell, self.context)
 
     def die(self, node: ast.AST, type_name: str, message: str) -> None:
