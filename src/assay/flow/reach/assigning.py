@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.flow.reach import owners
 from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
+from assay.flow.reach.items import store_item
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -25,7 +26,7 @@ def assign(run: Runner, target: ast.expr, value: Value) -> None:
         owner = run.evaluate(target.value)
         key = run.evaluate(target.slice)
         for each in owner - MARKS:
-            owners.store_item(run, each, key, value, node=target)
+            store_item(run, each, key, value, node=target)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, value)
     elif isinstance(target, ast.Tuple | ast.List):

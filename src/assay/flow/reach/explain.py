@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from assay.flow.comparison import Difference, Read, Step, WriteBack
 from assay.flow.reach.context import Context, Death, Path
-from assay.flow.reach.elements import ALWAYS, MARKS, NEVER, PERHAPS, SOMETIMES, Known
+from assay.flow.reach.elements import ALWAYS, MARKS, PERHAPS, SOMETIMES, Known
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.overlay import Effect, Found, Overlay
 from assay.flow.reach.readers import Readers
@@ -211,6 +210,3 @@ def _writer(context: Context, name: str) -> ast.AST:
             return each
     node: ast.AST = context.node
     return node
-
-
-__all__ = ["NEVER", "Any", "Explainer"]

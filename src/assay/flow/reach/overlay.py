@@ -16,7 +16,6 @@ from assay.flow.reach.elements import (
     FORKED,
     MARKS,
     NEVER,
-    PERHAPS,
     SOMETIMES,
     Value,
     is_settled,
@@ -481,6 +480,3 @@ def differing(path: Path | None, seen: Mapping[Any, Any], base: Mapping[Any, Any
 
 def _parts(node: ast.expr) -> list[ast.expr]:
     return [each for each in ast.walk(node) if isinstance(each, ast.expr)]
-
-
-__all__ = ["PERHAPS", "Effect", "Found", "Overlay"]

@@ -252,4 +252,3 @@ _HARDWARE = re.compile(
 _OF_MODELS = frozenset(
     {"hf_config", "model_config", "config", "architectures", "model_type", "quant_config", "is_hybrid_swa"}
 )
-__all__ = ["Readers", "Reason"]

@@ -7,8 +7,10 @@ import re
 from typing import Any
 
 from assay.engines import probes
-from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
+from assay.flow.reach import calling, making, owners
+from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Value, joined
 from assay.flow.reach.engine import Engine
+from assay.flow.reach.iterating import iterated
 from assay.flow.values import MISSING, Class, VList
 
 
@@ -44,8 +46,6 @@ class _Topology:
         self._inside: set[Any] = set()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value], function: Any = None) -> Value | None:
-        from assay.flow.reach import calling
-
         found = calling.follow(run, node, function, None, arguments, {})
         fact = self.engine.i.outside.facts.find(self.topology.fact)
         known = self.engine.elements.known
@@ -64,8 +64,6 @@ class _Lookup:
         self._all = VList()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
-        from assay.flow.reach.expressions import iterated
-
         if self.registry.lists:
             return self._made(run, node, arguments)
         found = NOTHING
@@ -91,16 +89,13 @@ class _Lookup:
 
     def _made(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
         """An object of the class that lists one of the model's architectures."""
-        from assay.flow.reach import calling, owners
-        from assay.flow.reach.expressions import iterated
-
         names = owners.attribute(run, node, arguments[0], "architectures")
         found = NOTHING
         for name in iterated(run, node, names)[0] - MARKS:
             if isinstance(name, Known) and isinstance(name.value, str):
                 cls = self.find(name.value)
                 if cls is not None:
-                    found = joined(found, calling.instantiated(run, node, cls, arguments, {}, None))
+                    found = joined(found, making.instantiated(run, node, cls, arguments, {}, None))
         return found or RUN
 
     def _pair(self, node: ast.AST, name: str) -> Value:
@@ -148,6 +143,3 @@ class _Lookup:
                     if isinstance(found, Class):
                         return found
         return None
-
-
-__all__ = ["Seq", "add"]

@@ -6,6 +6,8 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
+from assay.flow.reach import owners
+from assay.flow.reach.binding import Keywords, Spread, exact_elements
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -15,15 +17,15 @@ from assay.flow.reach.elements import (
     Closure,
     Known,
     Method,
-    Obj,
     Seq,
     Value,
     joined,
 )
+from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import lifted
 from assay.flow.values import Decorated, Function, Partial, Wrapped
 
 if TYPE_CHECKING:
-    from assay.flow.reach.calling import Keywords, Spread
     from assay.flow.reach.runner import Runner
 
 _ANSWERS = (
@@ -212,8 +214,6 @@ def _distributed(
     run: Runner, node: ast.AST, last: str, arguments: list[Value], keywords: Keywords
 ) -> Value | None:
     """torch.distributed: groups of ranks and their sizes."""
-    from assay.flow.reach.expressions import lifted
-
     engine = run.engine
     if last == "new_group" and (arguments or "ranks" in keywords):
         ranks = arguments[0] if arguments else keywords["ranks"]
@@ -238,9 +238,6 @@ def _distributed(
 
 def _world(run: Runner, node: ast.AST) -> Value:
     """The number of all ranks."""
-    from assay.flow.reach import owners
-    from assay.flow.reach.expressions import lifted
-
     record = run.engine.elements.known(run.engine.record)
     sizes = [owners.attribute(run, node, record, name) for name in run.engine.world_size]
     return lifted(run, ("world size", len(sizes)), lambda *each: math.prod(each), sizes) if sizes else RUN
@@ -251,8 +248,6 @@ _CONTAINERS = frozenset({f"torch.nn.{name}" for name in ("ModuleList", "Sequenti
 
 def _contained(run: Runner, node: ast.AST, label: str, arguments: list[Value]) -> Value:
     """A container of torch's modules."""
-    from assay.flow.reach.expressions import iterated
-
     engine = run.engine
     made = engine.elements.seq(node, "dict" if label.endswith("Dict") else "modules")
     cell = engine.attribute_cell(next(iter(made)), "[]")
@@ -276,16 +271,13 @@ def effect_of(label: str, last: str) -> str:
 
 def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value:
     """A process or thread: its function is called with its arguments."""
-    from assay.flow.reach.calling import _exact_elements, call_element
-    from assay.flow.reach.expressions import iterated
+    from assay.flow.reach.calling import call_element
 
     given = keywords.get("args", NOTHING)
-    arguments = _exact_elements(run, given) if given else []
+    arguments = exact_elements(run, given) if given else []
     if arguments is None:
         arguments = [iterated(run, node, given)[0] or RUN] * 8
     named = keywords.get("kwargs", NOTHING)
-    from assay.flow.reach.calling import Spread
-
     spread = None
     if named:
         spread = Spread()
@@ -342,6 +334,3 @@ def _count(each: object) -> int:
         return 0
     required = len(node.args.posonlyargs) + len(node.args.args)
     return required - 1 if isinstance(each, Method) else required
-
-
-__all__ = ["Obj", "Seq"]
