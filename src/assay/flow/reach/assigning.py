@@ -25,8 +25,8 @@ def assign(run: Runner, target: ast.expr, value: Value) -> None:
     elif isinstance(target, ast.Subscript):
         owner = run.evaluate(target.value)
         key = run.evaluate(target.slice)
-        for each in owner - MARKS:
-            store_item(run, each, key, value, node=target)
+        for element in owner - MARKS:
+            store_item(run, element, key, value, node=target)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, value)
     elif isinstance(target, ast.Tuple | ast.List):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from assay.flow.reach.arguments import Arguments, Keywords, Spread, spread_value
 from assay.flow.reach.context import Cell, Context
 from assay.flow.reach.elements import (
     MARKS,
@@ -31,47 +32,7 @@ if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
 
 MAX_VARIANTS = 12
-
-
-Keywords = dict[str, Value]
-
-
-class Spread:
-    """Arguments that are handed on by `*x` and `**x`."""
-
-    __slots__ = ("keywords", "positional")
-
-    def __init__(self) -> None:
-        self.positional: Value = NOTHING
-        self.keywords: list[Element] = []
-        """Dictionaries whose items are handed on by name."""
-
-
-def exact_elements(run: Runner, value: Value) -> list[Value] | None:
-    only = next(iter(unmarked(value))) if len(unmarked(value)) == 1 else None
-    if isinstance(only, Known) and isinstance(only.value, list | tuple) and len(only.value) <= 16:
-        return [run.engine.lift(each) for each in only.value]
-    if isinstance(only, Seq) and only.kind == "tuple" and isinstance(only.node, ast.Tuple):
-        engine = run.engine
-        held = [run.read(engine.attribute_cell(only, f"[{at}]")) for at in range(len(only.node.elts))]
-        return held if all(held) else None
-    return None
-
-
-def spread_value(run: Runner, spread: Spread, name: str) -> Value | None:
-    """What `**x` hands on by that name; None if nothing."""
-    found = NOTHING
-    engine = run.engine
-    for each in spread.keywords:
-        if isinstance(each, Seq):
-            found = joined(found, run.read(engine.attribute_cell(each, f"[{name}]")))
-            found = joined(found, run.read(engine.attribute_cell(each, "[?]")))
-        elif isinstance(each, Known) and isinstance(each.value, dict):
-            if name in each.value:
-                found = joined(found, engine.lift(each.value[name]))
-        else:
-            found = joined(found, RUN)
-    return found or None
+"""So many constant arguments of one function get a context of their own."""
 
 
 def spread_into(run: Runner, target: Element, value: Value) -> None:
@@ -92,14 +53,13 @@ def spread_into(run: Runner, target: Element, value: Value) -> None:
             store_item(run, target, RUN, RUN)
 
 
-def context_of(
-    run: Runner, function: Any, receiver: Element | None, arguments: list[Value], keywords: Keywords
-) -> Context:
+def context_of(run: Runner, function: Any, receiver: Element | None, arguments: Arguments) -> Context:
+    """The context of a function as it is called there: by its object, or by constants among the arguments."""
     engine = run.engine
     node = function.node
     constants: Any = None
     if receiver is None and isinstance(function, Function) and not isinstance(node, ast.Lambda):
-        constants = _constants(arguments, keywords)
+        constants = _constants(arguments)
         if constants is not None:
             variants = engine.variants.setdefault(node, {})
             if constants not in variants:
@@ -123,9 +83,10 @@ def context_of(
     return engine.context(node, state, key, make)
 
 
-def _constants(arguments: list[Value], keywords: Keywords) -> Any:
+def _constants(arguments: Arguments) -> Any:
+    """Those arguments that are always the same, by place or name; None if there are none."""
     found: list[Any] = []
-    for name, value in [*enumerate(arguments), *keywords.items()]:
+    for name, value in [*enumerate(arguments.positional), *arguments.keywords.items()]:
         plain = unmarked(value)
         only = next(iter(plain)) if len(plain) == 1 else None
         if (isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class))) or (
@@ -136,25 +97,20 @@ def _constants(arguments: list[Value], keywords: Keywords) -> Any:
 
 
 def parameter_names(node: Any) -> list[str]:
+    """The names of the parameters of a function, `*x` and `**x` last."""
     spec = node.args
     found = [each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
     found += [each.arg for each in (spec.vararg, spec.kwarg) if each is not None]
     return found
 
 
-def bind(
-    run: Runner,
-    callee: Context,
-    function: Any,
-    arguments: list[Value],
-    keywords: Keywords,
-    spread: Spread | None,
-) -> None:
+def bind(run: Runner, callee: Context, function: Any, arguments: Arguments) -> None:
     """Hand arguments to parameters."""
+    keywords, spread = arguments.keywords, arguments.spread
     spec = callee.node.args
     positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
-    given: Keywords = dict(zip(positional, arguments, strict=False))
-    rest = arguments[len(positional) :]
+    given: Keywords = dict(zip(positional, arguments.positional, strict=False))
+    rest = arguments.positional[len(positional) :]
     named = {*positional, *(each.arg for each in spec.kwonlyargs)}
     extra = {name: value for name, value in keywords.items() if name not in named}
     given |= {name: value for name, value in keywords.items() if name in named}
@@ -164,9 +120,9 @@ def bind(
             if value is None and spread.positional and name in positional:
                 value = spread.positional
             if value is not None:
-                given[name] = joined(value, _default(run, callee, function, name, positional) or NOTHING)
+                given[name] = joined(value, _default(run, function, name, positional) or NOTHING)
         if name not in given:
-            given[name] = _default(run, callee, function, name, positional) or RUN
+            given[name] = _default(run, function, name, positional) or RUN
     for name, value in given.items():
         run.write(callee.parameters[name], value)
     if spec.vararg is not None:
@@ -205,7 +161,7 @@ def _bind_keywords(
     run.write(callee.parameters[node.arg], made)
 
 
-def _default(run: Runner, callee: Context, function: Any, name: str, positional: list[str]) -> Value | None:
+def _default(run: Runner, function: Any, name: str, positional: list[str]) -> Value | None:
     engine = run.engine
     if isinstance(function, Closure):
         return _default_node(run, function, name, positional)
@@ -218,7 +174,7 @@ def _default(run: Runner, callee: Context, function: Any, name: str, positional:
     return None
 
 
-def _default_node(_run: Runner, function: Closure, name: str, positional: list[str]) -> Value | None:
+def _default_node(run: Runner, function: Closure, name: str, positional: list[str]) -> Value | None:
     spec = function.node.args
     first = len(positional) - len(spec.defaults)
     at = positional.index(name) if name in positional else -1
@@ -228,5 +184,5 @@ def _default_node(_run: Runner, function: Closure, name: str, positional: list[s
             if argument.arg == name:
                 node = default
     if isinstance(node, ast.Constant):
-        return _run.engine.elements.known(node.value)
+        return run.engine.elements.known(node.value)
     return RUN if node is not None else None

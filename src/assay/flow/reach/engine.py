@@ -14,8 +14,6 @@ from assay.flow.reach.elements import (
     ALWAYS,
     NEVER,
     NOTHING,
-    PERHAPS,
-    SOMETIMES,
     Applied,
     Element,
     Elements,
@@ -24,6 +22,8 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.folding import FAILED, Folding
+from assay.flow.reach.levels import levels_of
+from assay.flow.reach.places import used_in_place
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -166,20 +166,7 @@ class Engine:
 
     def _sweep(self) -> bool:
         """Forget what contexts have handed on that nobody calls any more; True if something moves again."""
-        levels: dict[Context, int] = {}
-        roots = [each for each in self.contexts.values() if each.is_root]
-        for level in (ALWAYS, SOMETIMES, PERHAPS):
-            pending = [each for each in roots if each.level == level or (level < ALWAYS and each in levels)]
-            pending += [each for each in levels if each not in pending]
-            for each in pending:
-                levels.setdefault(each, level)
-            while pending:
-                at = pending.pop()
-                for (node, callee), edge in at.outcome.edges.items():
-                    if edge.level >= level and levels.get(callee, NEVER) < level:
-                        levels[callee] = level
-                        callee.via = (at, node)
-                        pending.append(callee)
+        levels = levels_of(self.contexts.values())
         moved = False
         for context in self.contexts.values():
             level = levels.get(context, NEVER)
@@ -360,16 +347,7 @@ class Engine:
         """The lists of a function that are used where they stand, so that nobody can change them."""
         found = self._constant.get(context.node)
         if found is None:
-            compared: set[ast.AST] = set()
-            for each in ast.walk(context.node):
-                if isinstance(each, ast.Compare):
-                    compared.update(each.comparators)
-                elif isinstance(each, ast.For | ast.comprehension):
-                    compared.add(each.iter)
-                elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-                    if each.func.id in ("any", "all", "len", "max", "min", "isinstance"):
-                        compared.update(each.args)
-            found = self._constant[context.node] = frozenset(compared)
+            found = self._constant[context.node] = used_in_place(context.node)
         return found
 
     # ------------------------------------------------------------ cells

@@ -56,7 +56,7 @@ def compared(run: Runner, node: ast.expr, value: Value) -> Value:
     return plain
 
 
-def operated(run: Runner, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
+def operated(run: Runner, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`."""
     kind = type(op)
     if kind is ast.BitOr and any(isinstance(e, Known) and isinstance(e.value, type | Class) for e in right):
@@ -105,9 +105,6 @@ def shown(run: Runner, node: ast.expr) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return shown(run, node.left) + shown(run, node.right)
     return ast.unparse(node)[:200]
-
-
-# ---------------------------------------------------------------- names and imports
 
 
 def closure(run: Runner, node: Any) -> Value:
@@ -169,15 +166,14 @@ def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
         if not value or not go:
             break
         run.level, run.path = min(run.level, go), run.path
-        run.env = narrowed(run, part, not stops_on_true)
+        run.env = narrowed(run, part, outcome=not stops_on_true)
     run.level, run.path, run.env = level, path, env
     return found | remarks if found and remarks else found
 
 
 def _compare(run: Runner, node: ast.Compare) -> Value:
     values = [run.evaluate(node.left)]
-    for each in node.comparators:
-        values.append(run.evaluate(each))
+    values.extend(run.evaluate(each) for each in node.comparators)
     found = NOTHING
     for at, op in enumerate(node.ops):
         result = _one_comparison(run, op, values[at], values[at + 1])
@@ -237,7 +233,7 @@ def _is_only_none(value: Value) -> bool:
 
 
 def _bin_op(run: Runner, node: ast.BinOp) -> Value:
-    return operated(run, node, node.op, run.evaluate(node.left), run.evaluate(node.right))
+    return operated(run, node.op, run.evaluate(node.left), run.evaluate(node.right))
 
 
 def _unary_op(run: Runner, node: ast.UnaryOp) -> Value:
@@ -268,7 +264,7 @@ def _if_exp(run: Runner, node: ast.IfExp) -> Value:
     for outcome, surely, part in ((True, yes, node.body), (False, no, node.orelse)):
         if surely:
             run.level, run.path = min(level, surely), Path(path, node.test, outcome, surely)
-            run.env = narrowed(run, node.test, outcome)
+            run.env = narrowed(run, node.test, outcome=outcome)
             found = joined(found, run.evaluate(part))
             run.level, run.path, run.env = level, path, env
     run.forked -= forked
@@ -289,7 +285,7 @@ def _display(run: Runner, node: ast.List | ast.Tuple | ast.Set) -> Value:
     starred = any(isinstance(each, ast.Starred) for each in node.elts)
     if isinstance(node, ast.Tuple) and not starred:
         if all(len(v) == 1 and all(isinstance(e, Known) for e in v) for v in values):
-            return run.engine.elements.known(tuple(next(iter(v)).value for v in values))  # type: ignore[attr-defined]
+            return run.engine.elements.known(tuple(next(iter(v)).value for v in values))  # type: ignore[attr-defined]  # all are known
     elif isinstance(getattr(node, "ctx", None), ast.Load) and _stays_constant(run, node, values):
         return lifted(run, ("display", node), lambda *each: _collection(node, each), values)
     kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
@@ -348,7 +344,7 @@ def _joined_str(run: Runner, node: ast.JoinedStr) -> Value:
     if not all(values):
         return NOTHING
     if all(len(unmarked(v)) == 1 and isinstance(next(iter(unmarked(v))), Known) for v in values):
-        operands = [e.value for v in values for e in unmarked(v)]  # type: ignore[attr-defined]
+        operands = [e.value for v in values for e in unmarked(v)]  # type: ignore[attr-defined]  # all are known
         if all(is_plain(each) for each in operands) and len(operands) <= 4:
             return lifted(run, ("text", node), lambda *each: _text(node, each), values)
     return RUN | marks(*values)
@@ -410,9 +406,6 @@ def _starred(run: Runner, node: ast.Starred) -> Value:
 
 def _formatted(run: Runner, node: ast.FormattedValue) -> Value:
     return run.evaluate(node.value)
-
-
-# ---------------------------------------------------------------- iteration and contexts
 
 
 TABLE: Mapping[type[ast.expr], Callable[[Runner, Any], Value]] = {

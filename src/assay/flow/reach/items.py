@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import operations
+from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -68,7 +70,9 @@ def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None
             return held or RUN
         from assay.flow.reach import calling
 
-        return calling.call_element(run, node, next(iter(engine.elements.method(method, each))), [key], {})
+        return calling.call_element(
+            run, node, next(iter(engine.elements.method(method, each))), Arguments([key])
+        )
     if isinstance(each, Thing):
         return RUN
     if isinstance(each, Doubt):
@@ -77,8 +81,9 @@ def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None
 
 
 def item_of_seq(run: Runner, each: Seq, key: Value) -> Value:
+    """An element of a collection that was made while the program is followed."""
     engine = run.engine
-    plain = [e for e in key - MARKS]
+    plain = list(key - MARKS)
     found = NOTHING
     names = [key_name(e) for e in plain]
     if plain and None not in names and each.kind in ("dict", "tuple"):
@@ -101,20 +106,7 @@ def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value
     plain = key - MARKS
     if not all(isinstance(e, Known) for e in plain):
         return _any_item(run, value) | extra
-    found = NOTHING
-    missing = False
-    for e in plain:
-        assert isinstance(e, Known)
-        if isinstance(value, dict) and is_plain(e.value):
-            try:
-                missing = missing or e.value not in value
-            except Touched:
-                pass
-        result = engine.folding.fold(
-            ("item", each, e), (value, e.value), lambda o, k: operations.get_item(run.i, o, k), run.context
-        )
-        if result:
-            found = joined(found, result)
+    found, missing = _looked_up(run, each, plain)
     if not found and missing and not extra:
         return None
     if not found and isinstance(value, Instance):
@@ -123,8 +115,26 @@ def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value
             from assay.flow.reach import calling
 
             bound = next(iter(engine.elements.method(method, each)))
-            return calling.call_element(run, node, bound, [key], {})
+            return calling.call_element(run, node, bound, Arguments([key]))
     return (found or RUN) | extra
+
+
+def _looked_up(run: Runner, each: Known, keys: Value) -> tuple[Value, bool]:
+    """What a collection of the interpreter holds under known keys, and whether one of them is missing."""
+    value = each.value
+    found = NOTHING
+    missing = False
+    for e in keys:
+        assert isinstance(e, Known)
+        if isinstance(value, dict) and is_plain(e.value):
+            with suppress(Touched):
+                missing = missing or e.value not in value
+        result = run.engine.folding.fold(
+            ("item", each, e), (value, e.value), lambda o, k: operations.get_item(run.i, o, k), run.context
+        )
+        if result:
+            found = joined(found, result)
+    return found, missing
 
 
 def _any_item(run: Runner, value: Any) -> Value:
@@ -155,25 +165,31 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
             return
         run.write(engine.attribute_cell(each, "[]"), value)
         if isinstance(each, Seq) and each.kind == "dict":
-            run.write(engine.attribute_cell(each, "keys"), key)
-            names = [key_name(e) for e in key - MARKS]
-            for e, name in zip(key - MARKS, names, strict=True):
-                if name is None:
-                    continue
-                if isinstance(e, Known) and is_plain(e.value):
-                    engine.keys.setdefault(each, {})[e.value] = None
-                run.write(engine.attribute_cell(each, f"[{name}]"), value)
-            if None in names:
-                run.write(engine.attribute_cell(each, "[?]"), value)
+            _store_named(run, each, key, value)
     elif isinstance(each, Obj):
         from assay.flow.reach import calling
 
         method = engine.class_attribute(each.cls, "__setitem__")
         bound = next(iter(engine.elements.method(method, each)))
-        calling.call_element(run, node or run.context.node, bound, [key, value], {})
+        calling.call_element(run, node or run.context.node, bound, Arguments([key, value]))
     elif isinstance(each, Thing) and node is not None and each.label != "?.buf":
         changed = bool((value | key) & MARKS)
         run.event(node, "value", "is written into something of run time", changed=changed)
+
+
+def _store_named(run: Runner, each: Seq, key: Value, value: Value) -> None:
+    """Keep what is put into a dict under the names of its keys as well."""
+    engine = run.engine
+    run.write(engine.attribute_cell(each, "keys"), key)
+    names = [key_name(e) for e in key - MARKS]
+    for e, name in zip(key - MARKS, names, strict=True):
+        if name is None:
+            continue
+        if isinstance(e, Known) and is_plain(e.value):
+            engine.keys.setdefault(each, {})[e.value] = None
+        run.write(engine.attribute_cell(each, f"[{name}]"), value)
+    if None in names:
+        run.write(engine.attribute_cell(each, "[?]"), value)
 
 
 def _has_setitem(run: Runner, each: Obj) -> bool:

@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.classes import members
+from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.assigning import assign
 from assay.flow.reach.elements import (
     ALWAYS,
@@ -51,23 +52,7 @@ def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
 
     engine = run.engine
     if isinstance(each, Known):
-        value = each.value
-        if isinstance(value, list | tuple | set | frozenset | dict | range):
-            try:
-                values = list(itertools.islice(iter(value), 64))
-            except Touched:
-                return RUN, SOMETIMES
-            if isinstance(value, range) and len(values) > MAX_ITERATED:
-                return RUN, ALWAYS
-            found = union(engine.lift(v) for v in values)
-            cell = engine.attribute_cell(each, "[]") if ("attribute", each, "[]") in engine.cells else None
-            if cell is not None:
-                found = joined(found, run.read(cell))
-                return found, SOMETIMES
-            return found, (ALWAYS if values else NEVER)
-        if isinstance(value, Class) and value.is_enum:
-            return union(engine.lift(m) for m in members(value)), ALWAYS
-        return RUN, SOMETIMES
+        return _elements_of_known(run, each)
     if isinstance(each, Seq):
         found = run.read(engine.attribute_cell(each, "[]"))
         if each.kind == "dict":
@@ -77,10 +62,31 @@ def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
     if isinstance(each, Obj):
         method = engine.class_attribute(each.cls, "__iter__")
         if method is not MISSING:
-            value = calling.call_element(run, node, next(iter(engine.elements.method(method, each))), [], {})
+            value = calling.call_element(
+                run, node, next(iter(engine.elements.method(method, each))), Arguments()
+            )
             return (iterated(run, node, value)[0] if value and value != frozenset({each}) else RUN), SOMETIMES
     if isinstance(each, Doubt):
         return frozenset({each}), PERHAPS
+    return RUN, SOMETIMES
+
+
+def _elements_of_known(run: Runner, each: Known) -> tuple[Value, int]:
+    """The elements of a collection of the interpreter, and of what is added to it later."""
+    engine, value = run.engine, each.value
+    if isinstance(value, list | tuple | set | frozenset | dict | range):
+        try:
+            values = list(itertools.islice(iter(value), 64))
+        except Touched:
+            return RUN, SOMETIMES
+        if isinstance(value, range) and len(values) > MAX_ITERATED:
+            return RUN, ALWAYS
+        found = union(engine.lift(v) for v in values)
+        if ("attribute", each, "[]") in engine.cells:
+            return joined(found, run.read(engine.attribute_cell(each, "[]"))), SOMETIMES
+        return found, (ALWAYS if values else NEVER)
+    if isinstance(value, Class) and value.is_enum:
+        return union(engine.lift(m) for m in members(value)), ALWAYS
     return RUN, SOMETIMES
 
 
@@ -98,7 +104,7 @@ def entered(run: Runner, node: ast.AST, manager: Value) -> Value:
                 if method is not MISSING:
                     element = next(iter(run.engine.elements.method(method, each)))
                     arguments = [RUN] * 3 if "exit" in name else []
-                    value = calling.call_element(run, node, element, arguments, {})
+                    value = calling.call_element(run, node, element, Arguments(arguments))
                     if "enter" in name:
                         found = joined(found, value)
         else:
@@ -107,6 +113,7 @@ def entered(run: Runner, node: ast.AST, manager: Value) -> Value:
 
 
 def comprehension(run: Runner, node: Any) -> Value:
+    """The collection that a comprehension makes."""
     env, level, path = run.env, run.level, run.path
     run.env = dict(env)
     remarks = NOTHING

@@ -69,7 +69,7 @@ def lifted(
     if ways <= MAX_WAYS and all(isinstance(e, Known) for value in plain for e in value):
         found = NOTHING
         for choice in itertools.product(*plain):
-            operands = tuple(each.value for each in choice)  # type: ignore[attr-defined]
+            operands = tuple(each.value for each in choice)  # type: ignore[attr-defined]  # all are known
             result = run.engine.folding.fold((key, choice), operands, operation, run.context)
             found = joined(found, result if result is not None else RUN)
         return found | remarks

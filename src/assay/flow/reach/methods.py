@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
-from assay.flow.reach.binding import Keywords, spread_into
+from assay.flow.reach.arguments import Keywords
+from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -48,7 +49,7 @@ def method(
     if isinstance(receiver, Known):
         if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
             if name in _LOGS:
-                run.event(node, "log", "logs", changed=any(v & MARKS for v in values) and False)
+                run.event(node, "log", "logs")
                 return run.engine.elements.known(None)
             return vague(values)
         if isinstance(receiver.value, list | dict | set) and name in _CHANGES:
@@ -117,7 +118,7 @@ def _strict_method(
         return i.call(attributes.get(i, owner, name), list(rest), {})
 
     key = ("method", receiver, name, tuple(operands))
-    values = (receiver.value, *(o.value for o in operands))  # type: ignore[attr-defined]
+    values = (receiver.value, *(o.value for o in operands))  # type: ignore[attr-defined]  # all are known
     found = run.engine.folding.fold(key, values, evaluate, run.context)
     if found is None:
         return None
@@ -134,8 +135,8 @@ def _of_known_dict(run: Runner, node: ast.AST, name: str, receiver: Known, argum
         plain = key - MARKS
         if all(isinstance(e, Known) and is_plain(e.value) for e in plain):
             missing = any(isinstance(e, Known) and e.value not in receiver.value for e in plain)
-            held = [e for e in plain if isinstance(e, Known) and e.value in receiver.value]
-            found = item(run, node, frozenset({receiver}), frozenset(held)) if held else NOTHING
+            there = [e for e in plain if isinstance(e, Known) and e.value in receiver.value]
+            found = item(run, node, frozenset({receiver}), frozenset(there)) if there else NOTHING
             return joined(found, default) if missing or not found else found
         return joined(item(run, node, frozenset({receiver}), key), default)
     made = engine.elements.one(("view", node), lambda: Seq(node, "list"))
@@ -151,48 +152,26 @@ def _of_known_dict(run: Runner, node: ast.AST, name: str, receiver: Known, argum
 def _of_collection(
     run: Runner, node: ast.AST, name: str, each: Element, arguments: list[Value], keywords: Keywords
 ) -> Value:
+    """A method of a collection that is filled while the program is followed."""
     engine = run.engine
     none = engine.elements.known(None)
     cell = engine.attribute_cell(each, "[]")
-    first = arguments[0] if arguments else NOTHING
     if name in ("append", "add", "appendleft", "push", "put", "put_nowait"):
-        run.write(cell, first)
+        run.write(cell, arguments[0] if arguments else NOTHING)
         return none
     if name == "insert":
         run.write(cell, arguments[-1])
         return none
     if name in ("extend", "update", "extendleft"):
-        for argument in arguments:
-            items = iterated(run, node, argument)[0]
-            run.write(cell, items)
-            if isinstance(each, Seq) and each.kind == "dict":
-                spread_into(run, each, argument)
-        for key, value in keywords.items():
-            store_item(run, each, engine.elements.known(key), value)
+        _extend(run, node, each, arguments, keywords)
         return none
     if name in ("get", "pop", "setdefault", "popleft", "__getitem__", "popitem"):
-        default = arguments[1] if len(arguments) > 1 else none
-        if name == "setdefault":
-            store_item(run, each, first, default)
-        is_dict = isinstance(each, Seq) and each.kind == "dict"
-        held = item_of_seq(run, each, first) if is_dict and first else run.read(cell)  # type: ignore[arg-type]
-        found = joined(held, default) if is_dict else held or RUN
-        return found | (first & MARKS)
+        return _taken(run, name, each, arguments)
     if name == "items":
-        keys = run.read(engine.attribute_cell(each, "keys")) or RUN
-        inner = engine.elements.one(("items", each), lambda: Seq(node, "tuple"))
-        pair = next(iter(inner))
-        held = run.read(cell)
-        run.write(engine.attribute_cell(pair, "[0]"), keys)
-        run.write(engine.attribute_cell(pair, "[1]"), held)
-        run.write(engine.attribute_cell(pair, "[]"), joined(keys, held))
-        made = engine.elements.one(("items of", each), lambda: Seq(node, "list"))
-        if held:
-            run.write(engine.attribute_cell(next(iter(made)), "[]"), inner)
-        return made
-    if name in ("values", "copy", "union", "intersection", "difference"):
-        if name == "copy":
-            return frozenset({each})
+        return _items_of(run, node, each)
+    if name == "copy":
+        return frozenset({each})
+    if name in ("values", "union", "intersection", "difference"):
         made = engine.elements.one(("values", each), lambda: Seq(node, "list"))
         run.write(engine.attribute_cell(next(iter(made)), "[]"), run.read(cell))
         return made
@@ -204,3 +183,48 @@ def _of_collection(
         )
         return made
     return vague(arguments)
+
+
+def _extend(run: Runner, node: ast.AST, each: Element, arguments: list[Value], keywords: Keywords) -> None:
+    """Put what other collections hold into this one."""
+    engine = run.engine
+    cell = engine.attribute_cell(each, "[]")
+    for argument in arguments:
+        items = iterated(run, node, argument)[0]
+        run.write(cell, items)
+        if isinstance(each, Seq) and each.kind == "dict":
+            spread_into(run, each, argument)
+    for key, value in keywords.items():
+        store_item(run, each, engine.elements.known(key), value)
+
+
+def _taken(run: Runner, name: str, each: Element, arguments: list[Value]) -> Value:
+    """One element of a collection, by its key where it is a dict."""
+    engine = run.engine
+    cell = engine.attribute_cell(each, "[]")
+    first = arguments[0] if arguments else NOTHING
+    default = arguments[1] if len(arguments) > 1 else engine.elements.known(None)
+    if name == "setdefault":
+        store_item(run, each, first, default)
+    if isinstance(each, Seq) and each.kind == "dict":
+        held = item_of_seq(run, each, first) if first else run.read(cell)
+        found = joined(held, default)
+    else:
+        found = run.read(cell) or RUN
+    return found | (first & MARKS)
+
+
+def _items_of(run: Runner, node: ast.AST, each: Element) -> Value:
+    """The pairs of a dict's keys and values."""
+    engine = run.engine
+    keys = run.read(engine.attribute_cell(each, "keys")) or RUN
+    inner = engine.elements.one(("items", each), lambda: Seq(node, "tuple"))
+    pair = next(iter(inner))
+    held = run.read(engine.attribute_cell(each, "[]"))
+    run.write(engine.attribute_cell(pair, "[0]"), keys)
+    run.write(engine.attribute_cell(pair, "[1]"), held)
+    run.write(engine.attribute_cell(pair, "[]"), joined(keys, held))
+    made = engine.elements.one(("items of", each), lambda: Seq(node, "list"))
+    if held:
+        run.write(engine.attribute_cell(next(iter(made)), "[]"), inner)
+    return made

@@ -20,37 +20,39 @@ if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
 
 Env = dict[str, Value]
+"""What each local name may stand for."""
 
 
-def narrowed(run: Runner, test: ast.expr, outcome: bool) -> Env:  # noqa: FBT001
+def narrowed(run: Runner, test: ast.expr, *, outcome: bool) -> Env:
     """The local names, where a test of one has that outcome."""
     env = dict(run.env)
-    _narrow(run, test, outcome, env)
+    _narrow(test, env, outcome=outcome)
     return env
 
 
-def _narrow(run: Runner, test: ast.expr, outcome: bool, env: Env) -> None:  # noqa: FBT001
+def _narrow(test: ast.expr, env: Env, *, outcome: bool) -> None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        _narrow(run, test.operand, not outcome, env)
+        _narrow(test.operand, env, outcome=not outcome)
     elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
         for part in test.values:
-            _narrow(run, part, outcome, env)
+            _narrow(part, env, outcome=outcome)
     elif isinstance(test, ast.Name) and test.id in env:
-        kept = frozenset(e for e in env[test.id] if not _is_surely(run, e, not outcome))
+        kept = frozenset(e for e in env[test.id] if not _is_surely(e, outcome=not outcome))
         if kept - MARKS:
             env[test.id] = kept
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name):
-        op, other = test.ops[0], test.comparators[0]
-        if not (isinstance(other, ast.Constant) and other.value is None) or test.left.id not in env:
-            return
-        if isinstance(op, ast.Is | ast.IsNot):
-            wants_none = isinstance(op, ast.Is) == outcome
-            value = env[test.left.id]
-            kept = frozenset(e for e in value if _may_be_none(e) if wants_none or not _is_none(e))
-            if not wants_none:
-                kept = frozenset(e for e in value if not _is_none(e))
-            if kept - MARKS:
-                env[test.left.id] = kept
+        _narrow_none(test.ops[0], test.left.id, test.comparators[0], env, outcome=outcome)
+
+
+def _narrow_none(op: ast.cmpop, name: str, other: ast.expr, env: Env, *, outcome: bool) -> None:
+    """Narrow a name that is compared with None."""
+    if not (isinstance(other, ast.Constant) and other.value is None) or name not in env:
+        return
+    if isinstance(op, ast.Is | ast.IsNot):
+        wants_none = isinstance(op, ast.Is) == outcome
+        kept = frozenset(e for e in env[name] if (_may_be_none(e) if wants_none else not _is_none(e)))
+        if kept - MARKS:
+            env[name] = kept
 
 
 def _is_none(element: Any) -> bool:
@@ -61,7 +63,7 @@ def _may_be_none(element: Any) -> bool:
     return _is_none(element) or isinstance(element, Thing | Doubt) or element in MARKS
 
 
-def _is_surely(run: Runner, element: Any, outcome: bool) -> bool:  # noqa: FBT001
+def _is_surely(element: Any, *, outcome: bool) -> bool:
     if isinstance(element, Known):
         return known_truth(element.value) is outcome
     return isinstance(element, Obj) and outcome

@@ -10,8 +10,9 @@ from assay.engines import probes
 from assay.flow.builtin_names import BUILTINS
 from assay.flow.classes import is_instance
 from assay.flow.reach import owners, world
+from assay.flow.reach.arguments import Arguments, Keywords
 from assay.flow.reach.assigning import part
-from assay.flow.reach.binding import Keywords, Spread, spread_into
+from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -38,20 +39,14 @@ if TYPE_CHECKING:
 _NAMES = {id(value): name for name, value in BUILTINS.items()}
 
 
-def call(
-    run: Runner,
-    node: ast.AST,
-    function: Any,
-    arguments: list[Value],
-    keywords: Keywords,
-    spread: Spread | None,
-) -> Value:
+def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Value:
     """Call a built-in or modelled function."""
-    name = _NAMES.get(id(function)) or getattr(function, "name", None) or getattr(function, "__name__", "")
+    own: Any = getattr(function, "name", None) or getattr(function, "__name__", "")
+    name: str = _NAMES.get(id(function)) or own
     handler = _HANDLERS.get(name.rpartition(".")[2])
     if handler is not None:
-        return handler(run, node, arguments, keywords)
-    values = [*arguments, *keywords.values()]
+        return handler(run, node, arguments.positional, arguments.keywords)
+    values = arguments.values()
     if isinstance(function, type) and issubclass(function, BaseException):
         return RUN
     if name in _SILENT or name.rpartition(".")[2] in _SILENT:
@@ -197,6 +192,7 @@ def _take_pairs(run: Runner, element: Element, items: Value) -> None:
 
 
 def pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool) -> Value:
+    """The list of pairs that `zip` and `enumerate` make."""
     engine = run.engine
     made = engine.elements.seq(node, "list")
     inner = engine.elements.one(("pair", node), lambda: Seq(node, "tuple"))
@@ -267,13 +263,12 @@ def _mapped(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywo
     made = run.engine.elements.seq(node, "list")
     items = [iterated(run, node, each)[0] or RUN for each in arguments[1:]]
     for function in arguments[0] - MARKS:
-        value = call_element(run, node, function, items, {})
+        value = call_element(run, node, function, Arguments(items))
         run.write(run.engine.attribute_cell(next(iter(made)), "[]"), value)
     return made
 
 
-def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-    del node, keywords
+def _largest(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     return vague(arguments)
 
 

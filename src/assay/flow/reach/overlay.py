@@ -108,6 +108,10 @@ class Overlay:
                 self._pair(a, b)
             elif not alike(a, b):
                 self._change((id(one), name))
+        self._pair_cells(one, other)
+
+    def _pair_cells(self, one: Instance, other: Instance) -> None:
+        """Begin the cells of attributes that differ with what the other object holds."""
         element = next(iter(self.engine.elements.known(one)))
         for name in {*one.attributes, *other.attributes}:
             cell = self.engine.cells.get(("attribute", element, name))
@@ -388,9 +392,9 @@ class Overlay:
 
     def _look_for_death(self) -> None:
         for context, outcome in self._outcomes.items():
-            if outcome.death is not None and context.is_root and context.level == ALWAYS:
-                if context.outcome.death is None:
-                    self.found.death = outcome.death
+            starts = context.is_root and context.level == ALWAYS
+            if outcome.death is not None and starts and context.outcome.death is None:
+                self.found.death = outcome.death
 
     def _judge(
         self, context: Context, outcome: Outcome, seen: Mapping[Any, Any], base: Mapping[Any, Any]

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
+from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import (
     ALWAYS,
     CHANGED,
@@ -158,7 +159,7 @@ def _bound(run: Runner, node: ast.AST, cls: Any, each: Element, name: str) -> Va
     if isinstance(found, Wrapped):
         if found.kind == "property":
             inner = engine.force(found.function)
-            return calling.follow(run, node, inner, each, [], {})
+            return calling.follow(run, node, inner, each, Arguments())
         if found.kind == "static":
             return engine.lift(found.function)
         if found.kind == "class":
@@ -166,7 +167,7 @@ def _bound(run: Runner, node: ast.AST, cls: Any, each: Element, name: str) -> Va
         return engine.elements.method(found, each)
     if isinstance(found, Function | Decorated):
         if isinstance(found, Decorated) and "property" in found.label:
-            return calling.follow(run, node, found.function, each, [], {})
+            return calling.follow(run, node, found.function, each, Arguments())
         return engine.elements.method(found, each)
     return engine.lift(found)
 
@@ -277,7 +278,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
             if setter is not None:
                 from assay.flow.reach import calling
 
-                calling.follow(run, node, setter, each, [value], {})
+                calling.follow(run, node, setter, each, Arguments([value]))
                 continue
             run.write(engine.attribute_cell(each, name), value, stands_in=stands_in)
         elif isinstance(each, Known):

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.engines import probes
 from assay.flow.reach import calling, making, owners
+from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Value, joined
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.iterating import iterated
@@ -46,7 +47,7 @@ class _Topology:
         self._inside: set[Any] = set()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value], function: Any = None) -> Value | None:
-        found = calling.follow(run, node, function, None, arguments, {})
+        found = calling.follow(run, node, function, None, Arguments(arguments))
         fact = self.engine.i.outside.facts.find(self.topology.fact)
         known = self.engine.elements.known
         if fact is None or not {*known(True), *known(False)} <= found:
@@ -74,7 +75,7 @@ class _Lookup:
                     names = iterated(run, node, names)[0]
                 for name in names - MARKS:
                     if isinstance(name, Known) and isinstance(name.value, str):
-                        found = joined(found, self._pair(node, name.value))
+                        found = joined(found, self._pair(name.value))
         return found or RUN
 
     def names(self, _run: Any, _node: ast.AST, _arguments: list[Value]) -> Value:
@@ -95,10 +96,10 @@ class _Lookup:
             if isinstance(name, Known) and isinstance(name.value, str):
                 cls = self.find(name.value)
                 if cls is not None:
-                    found = joined(found, making.instantiated(run, node, cls, arguments, {}, None))
+                    found = joined(found, making.instantiated(run, node, cls, Arguments(arguments)))
         return found or RUN
 
-    def _pair(self, node: ast.AST, name: str) -> Value:
+    def _pair(self, name: str) -> Value:
         cls = self.find(name)
         if cls is None:
             return NOTHING
@@ -127,9 +128,9 @@ class _Lookup:
             entry = self.engine.module_level(state, self.registry.attribute) if state is not None else MISSING
             entry = self.engine.force(entry) if entry is not MISSING else MISSING
             for each in entry if isinstance(entry, list) else [entry]:
-                each = self.engine.force(each)
-                if isinstance(each, Class) and each.name == name:
-                    return each
+                cls = self.engine.force(each)
+                if isinstance(cls, Class) and cls.name == name:
+                    return cls
         return None
 
     def _listing(self, state: Any, name: str) -> Any:

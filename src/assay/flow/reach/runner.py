@@ -15,6 +15,7 @@ from assay.flow.reach.elements import (
     PERHAPS,
     SOMETIMES,
     Doubt,
+    Element,
     Known,
     Obj,
     Seq,
@@ -54,9 +55,9 @@ class Runner:
         """How many loops without a fixed end stand above."""
         self.forked = 0
         """In run B: how many tests of run time that differ from run A stand above."""
-        self.seen: dict[ast.AST, Any] | None = None
-        """Where values are to be remembered: by expression, its value."""
-        self.base: dict[ast.AST, Any] | None = None
+        self.seen: dict[Any, Any] | None = None
+        """Where values are to be remembered: by expression, its value; with `test`, its outcomes."""
+        self.base: dict[Any, Any] | None = None
         """In run B: what run A has remembered here."""
         self.sites: dict[ast.AST, Path | None] | None = None
         self.exit = ""
@@ -81,36 +82,29 @@ class Runner:
 
     def truth(self, value: Value) -> tuple[int, int]:
         """How surely a value is true, and false."""
-        yes = no = runtime = doubt = False
-        for each in value:
-            if isinstance(each, Known):
-                known = known_truth(each.value)
-                if isinstance(each.value, list | dict | set) and self._has_grown(each):
-                    known = None
-                if known is None:
-                    runtime = True
-                elif known:
-                    yes = True
-                else:
-                    no = True
-            elif isinstance(each, Thing | Seq):
-                runtime = True
-            elif isinstance(each, Doubt):
-                doubt = True
-            elif isinstance(each, Obj):
-                if self._has_size(each.cls):
-                    runtime = True
-                else:
-                    yes = True
-            elif each not in MARKS:
-                yes = True
-        if runtime:
+        found = {self._truth_of(each) for each in value}
+        if "open" in found:
             return SOMETIMES, SOMETIMES
-        if doubt:
+        if "doubt" in found:
             return PERHAPS, PERHAPS
-        if yes and no:
+        if "true" in found and "false" in found:
             return SOMETIMES, SOMETIMES
-        return (ALWAYS if yes else NEVER), (ALWAYS if no else NEVER)
+        return (ALWAYS if "true" in found else NEVER), (ALWAYS if "false" in found else NEVER)
+
+    def _truth_of(self, each: Element) -> str:
+        """How one thing counts in a test: `true`, `false`, `open` until a run, `doubt`; a remark does not."""
+        if isinstance(each, Known):
+            known = known_truth(each.value)
+            if isinstance(each.value, list | dict | set) and self._has_grown(each):
+                known = None
+            return "open" if known is None else "true" if known else "false"
+        if isinstance(each, Thing | Seq):
+            return "open"
+        if isinstance(each, Doubt):
+            return "doubt"
+        if isinstance(each, Obj):
+            return "open" if self._has_size(each.cls) else "true"
+        return "" if each in MARKS else "true"
 
     def _has_grown(self, each: Known) -> bool:
         """Whether something is added to a collection of the interpreter."""
@@ -138,29 +132,30 @@ class Runner:
             mask = (1 if found[0] else 0) | (2 if found[1] else 0)
             self.engine.outcomes[node] = self.engine.outcomes.get(node, 0) | mask
         if self.seen is not None:
-            old = self.seen.get((node, "test"))  # type: ignore[call-overload]
+            old = self.seen.get((node, "test"))
             both = found if old is None else (max(old[0], found[0]), max(old[1], found[1]))
-            self.seen[(node, "test")] = both  # type: ignore[index]
+            self.seen[(node, "test")] = both
         return found
 
     def _note_fork(self, node: ast.expr, value: Value, found: tuple[int, int]) -> None:
         """In run B, remember tests of run time whose value was computed from something that differs."""
         if self.base is not None and value & MARKS and found[0] and found[1]:
-            self.seen[(node, "fork")] = True  # type: ignore[index]
+            assert self.seen is not None
+            self.seen[(node, "fork")] = True
 
     def is_forked(self, node: ast.expr) -> bool:
         """Whether a test is one of run time that may come out otherwise than in run A."""
         if self.base is None:
             return False
         assert self.seen is not None
-        now = self.seen.get((node, "test"))  # type: ignore[call-overload]
+        now = self.seen.get((node, "test"))
         if now is None or not (now[0] and now[1]):
             return False
         for each in ast.walk(node):
             if (each, "fork") in self.seen:
                 return True
-            then = self.base.get((each, "test"))  # type: ignore[call-overload]
-            if self.seen.get((each, "test")) != then:  # type: ignore[call-overload]
+            then = self.base.get((each, "test"))
+            if self.seen.get((each, "test")) != then:
                 return True
         return False
 
@@ -177,7 +172,7 @@ class Runner:
                 break
             self.level = min(self.level, go)
             self.path = Path(self.path, part, not stops_on_true, go)
-            self.env = narrowed(self, part, not stops_on_true)
+            self.env = narrowed(self, part, outcome=not stops_on_true)
         self.level, self.path, self.env = level, path, env
         return (stopped, going) if stops_on_true else (going, stopped)
 

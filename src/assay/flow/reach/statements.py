@@ -37,7 +37,7 @@ def _if(run: Runner, node: ast.If) -> bool:
         if not surely:
             continue
         run.level, run.path, run.env = level, path, env
-        inner = narrowed(run, node.test, outcome)
+        inner = narrowed(run, node.test, outcome=outcome)
         under = min(level, surely)
         alive = run.branch(body, under, Path(path, node.test, outcome, surely), inner)
         if alive:
@@ -109,7 +109,7 @@ def _aug_assign(run: Runner, node: ast.AugAssign) -> bool:
     right = run.evaluate(node.value)
     load = expressions.loaded(node.target)
     left = run.evaluate(load)
-    value = expressions.operated(run, node, node.op, left, right)
+    value = expressions.operated(run, node.op, left, right)
     if not value:
         return False
     assigning.assign(run, node.target, value)
@@ -248,7 +248,7 @@ def _assert(run: Runner, node: ast.Assert) -> bool:
         run.path = Path(run.path, node.test, False, no)
         run.die(node, "AssertionError", message)
         return False
-    run.env = narrowed(run, node.test, True)
+    run.env = narrowed(run, node.test, outcome=True)
     return True
 
 
@@ -257,7 +257,6 @@ def _try(run: Runner, node: ast.Try) -> bool:
     deaths: list[Death] = []
     run.tries.append(deaths)
     run.env = dict(before)
-    missing = len(run.outcome.events)
     alive = run.block(node.body)
     run.tries.pop()
     ends: list[tuple[Env, int]] = []
@@ -269,21 +268,11 @@ def _try(run: Runner, node: ast.Try) -> bool:
     surely = ALWAYS if deaths and not alive else PERHAPS
     unhandled = list(deaths)
     if surely == ALWAYS or not _only_imports(run, node):
-        for handler in node.handlers:
-            if surely == ALWAYS and not _catches(run, handler, deaths[0]):
-                continue
-            run.level, run.path, run.env = min(level, surely), path, dict(touched)
-            if handler.name:
-                run.bind(handler.name, RUN)
-            handled = run.block(handler.body)
-            fatal = surely == ALWAYS and _is_fatal(handler)
-            if surely == ALWAYS and not fatal:
-                unhandled.clear()
-            if handled and not fatal:
-                ends.append((run.env, run.level))
-            if surely == ALWAYS:
-                break
-    del missing
+        run.level, run.path, run.env = level, path, touched
+        handled, is_caught = _handlers(run, node, surely, deaths)
+        ends += handled
+        if is_caught:
+            unhandled.clear()
     run.path = path
     if not ends:
         run.level, run.env = level, touched
@@ -301,6 +290,30 @@ def _try(run: Runner, node: ast.Try) -> bool:
     if alive:
         run.level = max(run.level, ends[0][1])
     return _finally(run, node)
+
+
+def _handlers(
+    run: Runner, node: ast.Try, surely: int, deaths: list[Death]
+) -> tuple[list[tuple[Env, int]], bool]:
+    """Run the handlers that may be reached: where they go on, and whether a sure exception is caught."""
+    level, path, touched = run.level, run.path, run.env
+    ends: list[tuple[Env, int]] = []
+    is_caught = False
+    for handler in node.handlers:
+        if surely == ALWAYS and not _catches(handler, deaths[0]):
+            continue
+        run.level, run.path, run.env = min(level, surely), path, dict(touched)
+        if handler.name:
+            run.bind(handler.name, RUN)
+        goes_on = run.block(handler.body)
+        fatal = surely == ALWAYS and _is_fatal(handler)
+        if surely == ALWAYS and not fatal:
+            is_caught = True
+        if goes_on and not fatal:
+            ends.append((run.env, run.level))
+        if surely == ALWAYS:
+            break
+    return ends, is_caught
 
 
 def _finally(run: Runner, node: ast.Try) -> bool:
@@ -327,7 +340,7 @@ def _is_fatal(handler: ast.ExceptHandler) -> bool:
 _BROAD = frozenset({"Exception", "BaseException"})
 
 
-def _catches(_run: Runner, handler: ast.ExceptHandler, death: Death) -> bool:
+def _catches(handler: ast.ExceptHandler, death: Death) -> bool:
     if handler.type is None:
         return True
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from assay.flow.reach import owners
-from assay.flow.reach.binding import Keywords, Spread, exact_elements
+from assay.flow.reach.arguments import Arguments, Keywords, Spread, exact_elements
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -176,30 +176,23 @@ _HANDING_ON = frozenset(
 )
 
 
-def call(
-    run: Runner,
-    node: ast.AST,
-    label: str,
-    arguments: list[Value],
-    keywords: Keywords,
-    spread: Spread | None,
-) -> Value:
+def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     """Call something outside the tree, by its dotted name or by where it came from."""
-    values = [*arguments, *keywords.values()]
+    values = arguments.values()
     last = label.rpartition(".")[2]
-    if last in _STARTING and "target" in keywords:
-        return _started(run, node, last, keywords)
+    if last in _STARTING and "target" in arguments.keywords:
+        return _started(run, node, last, arguments.keywords)
     if label.startswith("torch.distributed."):
-        special = _distributed(run, node, last, arguments, keywords)
+        special = _distributed(run, node, last, arguments.positional, arguments.keywords)
         if special is not None:
             return special
     if label in _CONTAINERS:
-        return _contained(run, node, label, arguments)
+        return _contained(run, node, label, arguments.positional)
     remarks = NOTHING
     for value in values:
         remarks = remarks | (value & MARKS)
-    if spread is not None:
-        remarks = remarks | (spread.positional & MARKS)
+    if arguments.spread is not None:
+        remarks = remarks | (arguments.spread.positional & MARKS)
     kind = effect_of(label, last)
     if kind:
         run.event(
@@ -287,7 +280,7 @@ def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value
         run.tries = [[]]
     try:
         for function in keywords["target"] - MARKS:
-            value = call_element(run, node, function, arguments, {}, spread)
+            value = call_element(run, node, function, Arguments(arguments, {}, spread))
             if last == "Process" and not value and _is_dead(run):
                 return NOTHING
     finally:
@@ -316,7 +309,7 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
                 run.level = min(level, SOMETIMES)
                 run.repeats += 1
                 count = _count(each)
-                call_element(run, node, each, [RUN] * count, {})
+                call_element(run, node, each, Arguments([RUN] * count))
                 run.repeats -= 1
                 run.level = level
 
