@@ -198,9 +198,7 @@ def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Va
         ("attribute", e, "[]") in run.engine.cells for e in right if isinstance(e, Known)
     ):
         return RUN | marks(left, right)  # something was added to it
-    return lifted(
-        run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right], label="compare"
-    )
+    return lifted(run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right])
 
 
 def _identity(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Value | None:

@@ -53,9 +53,7 @@ def marks(*values: Value) -> Value:
     return found
 
 
-def lifted(
-    run: Runner, key: Any, operation: Callable[..., Any], values: list[Value], *, label: str = ""
-) -> Value:
+def lifted(run: Runner, key: Any, operation: Callable[..., Any], values: list[Value]) -> Value:
     """`operation(*values)` for each of the things that the values may be, where all are known."""
     if not all(values):
         return NOTHING
@@ -73,12 +71,11 @@ def lifted(
             result = run.engine.folding.fold((key, choice), operands, operation, run.context)
             found = joined(found, result if result is not None else RUN)
         return found | remarks
-    return vague(plain, label) | remarks
+    return vague(plain) | remarks
 
 
-def vague(values: list[Value], label: str = "") -> Value:
+def vague(values: list[Value]) -> Value:
     """The result of something on values that are not all known."""
-    del label
     doubts = [e for value in values for e in value if isinstance(e, Doubt)]
     if doubts and not any(isinstance(e, Thing | Seq | Obj) for value in values for e in value):
         return frozenset(doubts[:4])
