@@ -147,7 +147,7 @@ class Start(Value):
 
 
 class Topology(Value):
-    """A function of the engine that looks at the machine in a way that only a loop over devices would show."""
+    """A function of the engine that asks the machine what only a loop over devices would show."""
 
     module: str
     """Module that holds it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.flow import operations
@@ -13,14 +13,9 @@ from assay.flow.calls import make_function
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
     MISSING,
-    Bound,
     Choice,
-    Class,
     Deferred,
-    External,
     Frame,
-    Instance,
-    Member,
     NotPure,
     Unknown,
     VDict,
@@ -388,4 +383,3 @@ _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Interpreter, Any, Frame], Any]] 
     ast.Lambda: _lambda,
     ast.Starred: _starred,
 }
-__all__ = ["Bound", "Class", "External", "Instance", "Iterator", "Member", "compare", "evaluate", "lookup"]

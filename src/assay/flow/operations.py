@@ -26,7 +26,6 @@ from assay.flow.values import (
     Symbol,
     Touched,
     Unknown,
-    VDict,
     VList,
     Wrapped,
 )
@@ -295,6 +294,3 @@ def entered(i: Interpreter, manager: Any, inside: Callable[[Any], Any]) -> Any:
         i.call(get_attribute(i, manager, "__exit__"), [None, None, None], {})
         return result
     return i.outside.entered(i, manager, inside)
-
-
-__all__ = ["VDict", "elements", "mapping"]

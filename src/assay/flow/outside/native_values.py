@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from assay.flow import operations
 from assay.flow.interpreter import Interpreter
-from assay.flow.values import MISSING, OPENED, Choice, Class, Native, Touched, Unknown, VDict, VList, VSet
+from assay.flow.values import MISSING, OPENED, Choice, Native, Touched, Unknown, VDict
 
 MAX_TEXT = 100_000
 _TEXT = [
@@ -246,4 +246,3 @@ _SPECIAL: dict[str, tuple[type, Any]] = {
     "join": (str, _join),
     "format": (str, _format),
 }
-__all__ = ["Class", "VList", "VSet", "attribute", "open_up"]

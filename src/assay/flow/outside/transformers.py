@@ -21,17 +21,14 @@ from assay.flow import attributes, classes, operations
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
     MISSING,
-    Bound,
     Choice,
     Class,
-    External,
     Instance,
     Library,
     Native,
     Origin,
     Unknown,
     VDict,
-    VList,
     Wrapped,
     adopt_all,
 )
@@ -440,4 +437,3 @@ NAMES: dict[str, Any] = {f"transformers.{name}": CONFIG for name in _CONFIG_NAME
     "transformers.GenerationConfig": GENERATION,
     "json.dump": Native("json.dump", dumped),
 }
-__all__ = ["Bound", "External", "VList", "attribute", "opened", "renamed"]

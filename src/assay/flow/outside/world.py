@@ -16,9 +16,7 @@ from assay.flow.values import (
     Class,
     External,
     Instance,
-    Library,
     Native,
-    Raised,
     Symbol,
     Unknown,
     VDict,
@@ -286,6 +284,3 @@ def _installed(facts: Facts) -> dict[str, bool]:
             for module in probes.MODULE_OF_DISTRIBUTION.get(name, (name.replace("-", "_"),)):
                 found[module] = found.get(module, False) or present
     return found
-
-
-__all__ = ["AnyError", "Library", "Outside", "Raised"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.flow.reach import owners
 from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
+from assay.flow.reach.items import store_item
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -24,8 +25,8 @@ def assign(run: Runner, target: ast.expr, value: Value) -> None:
     elif isinstance(target, ast.Subscript):
         owner = run.evaluate(target.value)
         key = run.evaluate(target.slice)
-        for each in owner - MARKS:
-            owners.store_item(run, each, key, value, node=target)
+        for element in owner - MARKS:
+            store_item(run, element, key, value, node=target)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, value)
     elif isinstance(target, ast.Tuple | ast.List):

@@ -13,7 +13,7 @@ class Path:
 
     __slots__ = ("before", "level", "node", "taken")
 
-    def __init__(self, before: Path | None, node: ast.expr, taken: bool, level: int) -> None:  # noqa: FBT001
+    def __init__(self, before: Path | None, node: ast.expr, taken: bool, level: int) -> None:  # noqa: FBT001 (a field)
         self.before, self.node, self.taken, self.level = before, node, taken, level
 
     def tests(self) -> list[Path]:
@@ -40,7 +40,7 @@ class Cell:
         self.value: Value = initial
         self.readers: dict[Context, None] = {}
         self.key: tuple[int, str] | None = None
-        """The attribute of an object of the interpreter that the cell keeps, if strict evaluations read it."""
+        """The attribute of an object of the interpreter that it keeps, if strict evaluations read it."""
 
     def __repr__(self) -> str:
         return f"Cell({self.label})"

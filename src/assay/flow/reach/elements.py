@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from assay.flow.reach.context import Context
@@ -14,10 +15,27 @@ ALWAYS, SOMETIMES, PERHAPS, NEVER = 3, 2, 1, 0
 not known forbids it; not at all."""
 
 
-class Element:
-    """One thing that a value may be; compared by identity."""
+_NUMBERS = itertools.count()
 
-    __slots__ = ()
+
+class Element:
+    """One thing that a value may be; compared by identity.
+
+    Sets of them are gone through in an order that only depends on when they were made, so that two analyses
+    of one thing come out alike.
+    """
+
+    __slots__ = ("_number",)
+    _number: int
+
+    def __new__(cls, *_arguments: Any, **_keywords: Any) -> Self:
+        """Number the elements as they are made."""
+        made = super().__new__(cls)
+        made._number = next(_NUMBERS)
+        return made
+
+    def __hash__(self) -> int:
+        return self._number
 
 
 class Known(Element):

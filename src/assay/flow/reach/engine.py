@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.flow import classes
 from assay.flow.interpreter import Interpreter
-from assay.flow.reach.context import Cell, Context, Event, Outcome, before, summed
+from assay.flow.reach import reading
+from assay.flow.reach.context import Cell, Context, Event, Outcome, summed
 from assay.flow.reach.elements import (
     ALWAYS,
     NEVER,
     NOTHING,
-    PERHAPS,
-    SOMETIMES,
     Applied,
     Element,
     Elements,
@@ -24,6 +23,8 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.folding import FAILED, Folding
+from assay.flow.reach.levels import levels_of, started
+from assay.flow.reach.places import used_in_place
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -104,7 +105,6 @@ class Engine:
         self.starting: set[Context] = set()
         """What runs at the start, once that is known: it does not see what only requests write."""
         self._splits = 0
-        self._reread_for: dict[Cell, frozenset[Context]] = {}
         self.bases: dict[Context, dict[ast.AST, Any]] = {}
         """What each expression of a context came to in run A, where a comparison has asked for it."""
         self._effects: dict[Context, Event | None] = {}
@@ -146,7 +146,7 @@ class Engine:
                 if self.runs > MAX_TOTAL_RUNS:
                     self.gave_up = True
                     return
-            if self.overlay is None and (self._sweep() or self._split() or self._reread()):
+            if self.overlay is None and (self._sweep() or self._split()):
                 continue
             waiting = {node: readers for node, readers in self.stalled.items() if node not in self.lenient}
             if not waiting:
@@ -158,56 +158,23 @@ class Engine:
                     self.enqueue(context)
 
     def _split(self) -> bool:
-        """Tell what runs at the start from what only requests reach; True if something is to be read again."""
-        starting: set[Context] = set()
-        pending = [each for each in self.contexts.values() if each.is_root and each.level == ALWAYS]
-        while pending:
-            at = pending.pop()
-            if at not in starting:
-                starting.add(at)
-                pending += [callee for (_, callee), edge in at.outcome.edges.items() if not edge.repeats]
+        """Tell what runs at the start from what only requests reach; True if something is read again."""
+        starting = started(self.contexts.values())
         if starting == self.starting or self._splits >= MAX_SPLITS:
             return False
         self._splits += 1
-        changed = starting ^ self.starting
-        self.starting = starting
+        changed, self.starting = starting ^ self.starting, starting
         for label, cell in self.cells.items():
-            if label[0] == "attribute" and any(writer in changed for writer in cell.parts):
-                if any(writer not in starting for writer in cell.parts):
-                    for reader in cell.readers:
-                        if reader.runs and reader in starting:
-                            self.enqueue(reader)
-        return bool(self._queue or self._late)
-
-    def _reread(self) -> bool:
-        """Let the start read its options again, now that it is known which writers only serve requests."""
-        element = next(iter(self.elements.known(self.record)))
-        for label, cell in self.cells.items():
-            if label[0] == "attribute" and label[1] is element:
-                writers = frozenset(writer for writer in cell.parts if self.serves(writer))
-                if writers and self._reread_for.get(cell) != writers:
-                    self._reread_for[cell] = writers
-                    for reader in cell.readers:
-                        if reader.runs:
-                            self.enqueue(reader)
+            mixed = any(writer not in starting for writer in cell.parts)
+            if label[0] == "attribute" and mixed and any(writer in changed for writer in cell.parts):
+                for reader in cell.readers:
+                    if reader.runs and reader in starting:
+                        self.enqueue(reader)
         return bool(self._queue or self._late)
 
     def _sweep(self) -> bool:
         """Forget what contexts have handed on that nobody calls any more; True if something moves again."""
-        levels: dict[Context, int] = {}
-        roots = [each for each in self.contexts.values() if each.is_root]
-        for level in (ALWAYS, SOMETIMES, PERHAPS):
-            pending = [each for each in roots if each.level == level or (level < ALWAYS and each in levels)]
-            pending += [each for each in levels if each not in pending]
-            for each in pending:
-                levels.setdefault(each, level)
-            while pending:
-                at = pending.pop()
-                for (node, callee), edge in at.outcome.edges.items():
-                    if edge.level >= level and levels.get(callee, NEVER) < level:
-                        levels[callee] = level
-                        callee.via = (at, node)
-                        pending.append(callee)
+        levels = levels_of(self.contexts.values())
         moved = False
         for context in self.contexts.values():
             level = levels.get(context, NEVER)
@@ -388,16 +355,7 @@ class Engine:
         """The lists of a function that are used where they stand, so that nobody can change them."""
         found = self._constant.get(context.node)
         if found is None:
-            compared: set[ast.AST] = set()
-            for each in ast.walk(context.node):
-                if isinstance(each, ast.Compare):
-                    compared.update(each.comparators)
-                elif isinstance(each, ast.For | ast.comprehension):
-                    compared.add(each.iter)
-                elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-                    if each.func.id in ("any", "all", "len", "max", "min", "isinstance"):
-                        compared.update(each.args)
-            found = self._constant[context.node] = frozenset(compared)
+            found = self._constant[context.node] = used_in_place(context.node)
         return found
 
     # ------------------------------------------------------------ cells
@@ -411,59 +369,7 @@ class Engine:
 
     def read(self, cell: Cell, context: Context) -> Value:
         """What a cell holds; the context runs again when that changes."""
-        cell.readers[context] = None
-        if context in self.starting and cell.label[0] == "attribute":
-            kept = self._of_the_start(cell)
-            if kept is not None:
-                value = self.summed(cell, kept)
-                return joined(value, before(cell, kept)) if context in kept else value
-        if self.overlay is not None:
-            return self.overlay.read(cell, context)
-        if context in cell.parts:  # it may read before it writes
-            return joined(cell.value, before(cell, cell.parts))
-        return cell.value
-
-    def read_making(self, cell: Cell, context: Context, own: tuple[Value, int, bool] | None) -> Value:
-        """An attribute of an object, for the function that makes it: what it wrote itself counts as it is now."""
-        if own is None:
-            return self.read_before(cell, context, once=True)
-        cell.readers[context] = None
-        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
-        others = {writer: part for writer, part in parts.items() if writer is not context}
-        return joined(own[0], self.summed(cell, others)) if others or own[1] < ALWAYS else own[0]
-
-    def _of_the_start(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]] | None:
-        """What the start writes into a cell, where requests write it too; None if that makes no difference."""
-        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
-        kept = {writer: part for writer, part in parts.items() if writer in self.starting}
-        return kept if kept and len(kept) < len(parts) else None
-
-    def read_record(self, cell: Cell, context: Context, *, wrote: bool) -> Value:
-        """An option that workers write: at the start nobody sees what only a request may change."""
-        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
-        if any(self.serves(writer) for writer in parts) and not self.serves(context):
-            cell.readers[context] = None
-            kept = {w: part for w, part in parts.items() if w is not context and not self.serves(w)}
-            initial = cell.initial if self.overlay is None else self.overlay.initial(cell)
-            value = self.summed(cell, kept)
-            return joined(initial, value) if context in parts else value
-        return self.read(cell, context) if wrote else self.read_before(cell, context)
-
-    def read_before(self, cell: Cell, context: Context, *, once: bool = False) -> Value:
-        """What a cell holds for a function that has not written it yet, and runs only once."""
-        cell.readers[context] = None
-        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
-        if context not in parts or (self.level(context) < ALWAYS and not once):
-            return self.read(cell, context)
-        others = {writer: part for writer, part in parts.items() if writer is not context}
-        initial = cell.initial if self.overlay is None else self.overlay.initial(cell)
-        return joined(initial, self.summed(cell, others))
-
-    def summed(self, cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
-        """What a cell holds by these writers."""
-        if self.overlay is not None:
-            return self.overlay.summed(cell, parts)
-        return summed(cell, parts)
+        return reading.read(self, cell, context)
 
     def write(self, outcome: Outcome, cell: Cell, value: Value, level: int, *, context: Context) -> None:
         """Note a write while a context runs; parameters of functions not run yet need it at once."""

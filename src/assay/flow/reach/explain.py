@@ -1,14 +1,13 @@
-"""Puts what following an engine has found into values: chains, guards, readers and why they are not reached."""
+"""Puts what following an engine has found into values: chains, guards, and readers that are not reached."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from assay.flow.comparison import Difference, Read, Step, WriteBack
 from assay.flow.reach.context import Context, Death, Path
-from assay.flow.reach.elements import ALWAYS, MARKS, NEVER, PERHAPS, SOMETIMES, Known
+from assay.flow.reach.elements import ALWAYS, MARKS, PERHAPS, SOMETIMES, Known
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.overlay import Effect, Found, Overlay
 from assay.flow.reach.readers import Readers
@@ -94,9 +93,9 @@ class Explainer:
 
     def write_backs(self) -> tuple[WriteBack, ...]:
         """Options that the running engine itself sets."""
-        return tuple(self._write_backs(None))
+        return tuple(self._write_backs())
 
-    def _write_backs(self, overlay: Overlay | None) -> Iterable[WriteBack]:
+    def _write_backs(self) -> Iterable[WriteBack]:
         element = next(iter(self.engine.elements.known(self.engine.record)))
         for label, cell in list(self.engine.cells.items()):
             if label[0] != "attribute" or label[1] is not element or label[2] not in self.engine.fields:
@@ -132,7 +131,7 @@ class Explainer:
             return Difference(outcome="open", open_atoms=atoms, reads=reads)
         if found.gave_up or self.engine.gave_up:
             return Difference(outcome="open", open_atoms=("the comparison was given up",), reads=reads)
-        return Difference(outcome="none", reads=reads, write_backs=tuple(self._write_backs(overlay)))
+        return Difference(outcome="none", reads=reads, write_backs=tuple(self._write_backs()))
 
     def _effect(self, effect: Effect, overlay: Overlay, fields: Sequence[str]) -> Difference:
         context = effect.context
@@ -211,6 +210,3 @@ def _writer(context: Context, name: str) -> ast.AST:
             return each
     node: ast.AST = context.node
     return node
-
-
-__all__ = ["NEVER", "Any", "Explainer"]

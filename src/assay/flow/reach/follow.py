@@ -8,7 +8,8 @@ from typing import Any
 from assay.engines import probes
 from assay.flow.interpreter import Interpreter
 from assay.flow.reach import registry
-from assay.flow.reach.calling import _context, _names
+from assay.flow.reach.arguments import Arguments
+from assay.flow.reach.binding import context_of, parameter_names
 from assay.flow.reach.context import Context, Outcome
 from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES
 from assay.flow.reach.engine import Engine
@@ -68,8 +69,8 @@ def followed(i: Interpreter, record: Instance, name: str) -> Engine:
 def _begin(engine: Engine, function: Function) -> None:
     run = Runner(engine, Context(function.node, function.module, "entry", -1))
     known = engine.elements.known(engine.record)
-    context = _context(run, function, None, [known], {})
-    names = _names(function.node)
+    context = context_of(run, function, None, Arguments([known]))
+    names = parameter_names(function.node)
     for at, name in enumerate(names):
         default = function.defaults[at - len(names)] if at >= len(names) - len(function.defaults) else None
         cell = context.parameters[name]
@@ -103,7 +104,7 @@ def _serve(engine: Engine, state: Any, name: str) -> None:
         found = found.function
     if isinstance(found, Function):
         run = Runner(engine, Context(found.node, state, "route", -1))
-        context = _context(run, found, None, [], {})
+        context = context_of(run, found, None, Arguments())
         for cell in context.parameters.values():
             cell.initial = cell.value = RUN
         engine.root(context, SOMETIMES)

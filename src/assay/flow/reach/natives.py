@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import probes
-from assay.flow import attributes
 from assay.flow.builtin_names import BUILTINS
 from assay.flow.classes import is_instance
 from assay.flow.reach import owners, world
+from assay.flow.reach.arguments import Arguments, Keywords
+from assay.flow.reach.assigning import part
+from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
     RUN,
-    SOMETIMES,
     Applied,
     Closure,
     Doubt,
@@ -26,33 +27,26 @@ from assay.flow.reach.elements import (
     Seq,
     Thing,
     Value,
-    is_plain,
     joined,
-    unmarked,
 )
+from assay.flow.reach.items import store_item
+from assay.flow.reach.iterating import iterated
 from assay.flow.values import Class, External, Instance, Native, Touched, Unknown
 
 if TYPE_CHECKING:
-    from assay.flow.reach.calling import Keywords, Spread
     from assay.flow.reach.runner import Runner
 
 _NAMES = {id(value): name for name, value in BUILTINS.items()}
 
 
-def call(
-    run: Runner,
-    node: ast.AST,
-    function: Any,
-    arguments: list[Value],
-    keywords: Keywords,
-    spread: Spread | None,
-) -> Value:
+def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Value:
     """Call a built-in or modelled function."""
-    name = _NAMES.get(id(function)) or getattr(function, "name", None) or getattr(function, "__name__", "")
+    own: Any = getattr(function, "name", None) or getattr(function, "__name__", "")
+    name: str = _NAMES.get(id(function)) or own
     handler = _HANDLERS.get(name.rpartition(".")[2])
     if handler is not None:
-        return handler(run, node, arguments, keywords)
-    values = [*arguments, *keywords.values()]
+        return handler(run, node, arguments.positional, arguments.keywords)
+    values = arguments.values()
     if isinstance(function, type) and issubclass(function, BaseException):
         return RUN
     if name in _SILENT or name.rpartition(".")[2] in _SILENT:
@@ -166,8 +160,6 @@ def _setattr(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keyw
 
 def _collected(kind: str) -> Callable[..., Value]:
     def collect(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-        from assay.flow.reach.expressions import iterated
-
         engine = run.engine
         made = engine.elements.seq(node, kind)
         element = next(iter(made))
@@ -177,13 +169,11 @@ def _collected(kind: str) -> Callable[..., Value]:
             remarks = remarks | (argument & MARKS)
             run.write(engine.attribute_cell(element, "[]"), items)
             if kind == "dict":
-                from assay.flow.reach.calling import spread
-
-                spread(run, element, argument)
+                spread_into(run, element, argument)
                 _take_pairs(run, element, items)
         if kind == "dict":
             for name, value in keywords.items():
-                owners.store_item(run, element, engine.elements.known(name), value)
+                store_item(run, element, engine.elements.known(name), value)
         return made | remarks
 
     return collect
@@ -191,8 +181,6 @@ def _collected(kind: str) -> Callable[..., Value]:
 
 def _take_pairs(run: Runner, element: Element, items: Value) -> None:
     """What `dict(pairs)` holds."""
-    from assay.flow.reach.assigning import part
-
     pairs = frozenset(
         e
         for e in items
@@ -200,14 +188,11 @@ def _take_pairs(run: Runner, element: Element, items: Value) -> None:
     )
     for pair in pairs:
         one = frozenset({pair})
-        owners.store_item(run, element, part(run, one, 0), part(run, one, 1))
+        store_item(run, element, part(run, one, 0), part(run, one, 1))
 
 
-def _pairs(
-    run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool
-) -> Value:
-    from assay.flow.reach.expressions import iterated
-
+def pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool) -> Value:
+    """The list of pairs that `zip` and `enumerate` make."""
     engine = run.engine
     made = engine.elements.seq(node, "list")
     inner = engine.elements.one(("pair", node), lambda: Seq(node, "tuple"))
@@ -228,8 +213,6 @@ def _pairs(
 
 
 def _next(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
-    from assay.flow.reach.expressions import iterated
-
     items = iterated(run, node, arguments[0])[0]
     rest = arguments[1] if len(arguments) > 1 else NOTHING
     return joined(items, rest) or RUN
@@ -276,18 +259,16 @@ def _type(run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywor
 
 def _mapped(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     from assay.flow.reach.calling import call_element
-    from assay.flow.reach.expressions import iterated
 
     made = run.engine.elements.seq(node, "list")
     items = [iterated(run, node, each)[0] or RUN for each in arguments[1:]]
     for function in arguments[0] - MARKS:
-        value = call_element(run, node, function, items, {})
+        value = call_element(run, node, function, Arguments(items))
         run.write(run.engine.attribute_cell(next(iter(made)), "[]"), value)
     return made
 
 
-def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-    del node, keywords
+def _largest(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     return vague(arguments)
 
 
@@ -308,8 +289,8 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "dict": _collected("dict"),
     "defaultdict": lambda run, node, _a, kw: _collected("dict")(run, node, [], kw),
     "OrderedDict": _collected("dict"),
-    "enumerate": lambda run, node, a, kw: _pairs(run, node, a, kw, counted=True),
-    "zip": lambda run, node, a, kw: _pairs(run, node, a, kw, counted=False),
+    "enumerate": lambda run, node, a, kw: pairs(run, node, a, kw, counted=True),
+    "zip": lambda run, node, a, kw: pairs(run, node, a, kw, counted=False),
     "next": _next,
     "copy": _given_back,
     "deepcopy": _given_back,
@@ -327,186 +308,3 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "min": _largest,
     "max": _largest,
 }
-
-
-# ---------------------------------------------------------------- methods
-
-
-def method(
-    run: Runner,
-    node: ast.AST,
-    name: str,
-    receiver: Element,
-    arguments: list[Value],
-    keywords: Keywords,
-) -> Value:
-    """Call a method of a native value or of a collection."""
-    if isinstance(receiver, Seq):
-        return _of_collection(run, node, name, receiver, arguments, keywords)
-    if isinstance(receiver, Obj):
-        return _of_module(run, node, name, receiver, arguments)
-    values = [*arguments, *keywords.values()]
-    if isinstance(receiver, Known):
-        if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
-            if name in _LOGS:
-                run.event(node, "log", "logs", changed=any(v & MARKS for v in values) and False)
-                return run.engine.elements.known(None)
-            return vague(values)
-        if isinstance(receiver.value, list | dict | set) and name in _CHANGES:
-            return _of_collection(run, node, name, receiver, arguments, keywords)
-        found = _strict_method(run, receiver, name, arguments, keywords)
-        if found is not None:
-            return found
-        if name in ("get", "items", "values", "keys", "pop") and isinstance(receiver.value, dict):
-            return _of_known_dict(run, node, name, receiver, arguments)
-        if isinstance(receiver.value, str) and name == "join":
-            return RUN | (values[0] & MARKS if values else NOTHING)
-    return vague([frozenset({receiver}), *values])
-
-
-_SAME_MODULE = frozenset(
-    {"eval", "train", "to", "cuda", "half", "float", "bfloat16", "requires_grad_", "apply"}
-)
-
-
-def _of_module(run: Runner, node: ast.AST, name: str, receiver: Obj, arguments: list[Value]) -> Value:
-    """A method that torch gives to every module."""
-    engine = run.engine
-    if name in _SAME_MODULE:
-        return frozenset({receiver})
-    if name in ("modules", "children", "named_modules", "named_children"):
-        made = engine.elements.seq(node, "list")
-        held = run.read(engine.cell(("modules",)))
-        if name.startswith("named"):
-            inner = engine.elements.one(("pair", node), lambda: Seq(node, "tuple"))
-            pair = next(iter(inner))
-            for at, value in enumerate((RUN, held)):
-                run.write(engine.attribute_cell(pair, f"[{at}]"), value)
-            run.write(engine.attribute_cell(pair, "[]"), joined(RUN, held))
-            held = inner
-        run.write(engine.attribute_cell(next(iter(made)), "[]"), held)
-        return made
-    if name in ("get_submodule",):
-        return run.read(engine.cell(("modules",))) or RUN
-    if name in ("append", "extend"):
-        for argument in arguments:
-            run.write(engine.attribute_cell(receiver, "[]"), argument)
-    return vague(arguments)
-
-
-_LOGS = frozenset(
-    {"debug", "info", "warning", "error", "exception", "critical", "log", "warn", "warning_once", "info_once"}
-)
-_CHANGES = frozenset(
-    {"append", "extend", "add", "insert", "update", "setdefault", "appendleft", "push", "put"}
-)
-
-
-def _strict_method(
-    run: Runner, receiver: Known, name: str, arguments: list[Value], keywords: Keywords
-) -> Value | None:
-    if keywords or not all(len(unmarked(a)) == 1 for a in arguments):
-        return None
-    operands = [next(iter(unmarked(a))) for a in arguments]
-    if not all(isinstance(o, Known) for o in operands):
-        return None
-    i = run.i
-
-    def evaluate(owner: Any, *rest: Any) -> Any:
-        return i.call(attributes.get(i, owner, name), list(rest), {})
-
-    key = ("method", receiver, name, tuple(operands))
-    values = (receiver.value, *(o.value for o in operands))  # type: ignore[attr-defined]
-    found = run.engine.folding.fold(key, values, evaluate, run.context)
-    if found is None:
-        return None
-    for argument in arguments:
-        found = found | (argument & MARKS)
-    return found
-
-
-def _of_known_dict(run: Runner, node: ast.AST, name: str, receiver: Known, arguments: list[Value]) -> Value:
-    engine = run.engine
-    if name in ("get", "pop"):
-        key = arguments[0] if arguments else RUN
-        default = arguments[1] if len(arguments) > 1 else engine.elements.known(None)
-        plain = key - MARKS
-        if all(isinstance(e, Known) and is_plain(e.value) for e in plain):
-            missing = any(isinstance(e, Known) and e.value not in receiver.value for e in plain)
-            held = [e for e in plain if isinstance(e, Known) and e.value in receiver.value]
-            found = owners.item(run, node, frozenset({receiver}), frozenset(held)) if held else NOTHING
-            return joined(found, default) if missing or not found else found
-        return joined(owners.item(run, node, frozenset({receiver}), key), default)
-    made = engine.elements.one(("view", node), lambda: Seq(node, "list"))
-    held = owners.item(run, node, frozenset({receiver}), RUN)
-    if name == "items":
-        return _pairs(
-            run, node, [engine.elements.known(tuple(receiver.value)), held and made], {}, counted=False
-        )
-    run.write(engine.attribute_cell(next(iter(made)), "[]"), held if name == "values" else RUN)
-    return made
-
-
-def _of_collection(
-    run: Runner, node: ast.AST, name: str, each: Element, arguments: list[Value], keywords: Keywords
-) -> Value:
-    from assay.flow.reach.expressions import iterated
-
-    engine = run.engine
-    none = engine.elements.known(None)
-    cell = engine.attribute_cell(each, "[]")
-    first = arguments[0] if arguments else NOTHING
-    if name in ("append", "add", "appendleft", "push", "put", "put_nowait"):
-        run.write(cell, first)
-        return none
-    if name == "insert":
-        run.write(cell, arguments[-1])
-        return none
-    if name in ("extend", "update", "extendleft"):
-        for argument in arguments:
-            items = iterated(run, node, argument)[0]
-            run.write(cell, items)
-            from assay.flow.reach.calling import spread
-
-            if isinstance(each, Seq) and each.kind == "dict":
-                spread(run, each, argument)
-        for key, value in keywords.items():
-            owners.store_item(run, each, engine.elements.known(key), value)
-        return none
-    if name in ("get", "pop", "setdefault", "popleft", "__getitem__", "popitem"):
-        default = arguments[1] if len(arguments) > 1 else none
-        if name == "setdefault":
-            owners.store_item(run, each, first, default)
-        is_dict = isinstance(each, Seq) and each.kind == "dict"
-        held = owners._item_of_seq(run, each, first) if is_dict and first else run.read(cell)  # type: ignore[arg-type]
-        found = joined(held, default) if is_dict else held or RUN
-        return found | (first & MARKS)
-    if name == "items":
-        keys = run.read(engine.attribute_cell(each, "keys")) or RUN
-        inner = engine.elements.one(("items", each), lambda: Seq(node, "tuple"))
-        pair = next(iter(inner))
-        held = run.read(cell)
-        run.write(engine.attribute_cell(pair, "[0]"), keys)
-        run.write(engine.attribute_cell(pair, "[1]"), held)
-        run.write(engine.attribute_cell(pair, "[]"), joined(keys, held))
-        made = engine.elements.one(("items of", each), lambda: Seq(node, "list"))
-        if held:
-            run.write(engine.attribute_cell(next(iter(made)), "[]"), inner)
-        return made
-    if name in ("values", "copy", "union", "intersection", "difference"):
-        if name == "copy":
-            return frozenset({each})
-        made = engine.elements.one(("values", each), lambda: Seq(node, "list"))
-        run.write(engine.attribute_cell(next(iter(made)), "[]"), run.read(cell))
-        return made
-    if name == "keys":
-        made = engine.elements.one(("keys of", each), lambda: Seq(node, "list"))
-        run.write(
-            engine.attribute_cell(next(iter(made)), "[]"),
-            run.read(engine.attribute_cell(each, "keys")) or RUN,
-        )
-        return made
-    return vague(arguments)
-
-
-__all__ = ["SOMETIMES", "Native"]

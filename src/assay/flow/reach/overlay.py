@@ -16,7 +16,6 @@ from assay.flow.reach.elements import (
     FORKED,
     MARKS,
     NEVER,
-    PERHAPS,
     SOMETIMES,
     Value,
     is_settled,
@@ -112,6 +111,10 @@ class Overlay:
                 self._pair(a, b)
             elif not alike(a, b):
                 self._change((id(one), name))
+        self._pair_cells(one, other)
+
+    def _pair_cells(self, one: Instance, other: Instance) -> None:
+        """Begin the cells of attributes that differ with what the other object holds."""
         element = next(iter(self.engine.elements.known(one)))
         for name in {*one.attributes, *other.attributes}:
             cell = self.engine.cells.get(("attribute", element, name))
@@ -391,7 +394,7 @@ class Overlay:
         return self.found
 
     def _may_end_it(self, context: Context) -> bool:
-        """Whether a context is worth a run once an effect is known: B might still stop with an error there."""
+        """Whether a context is worth a run once an effect is known: B might still stop there."""
         if self.level(context) < ALWAYS:
             return False
         assert self._first is not None
@@ -406,9 +409,9 @@ class Overlay:
 
     def _look_for_death(self) -> None:
         for context, outcome in self._outcomes.items():
-            if outcome.death is not None and context.is_root and context.level == ALWAYS:
-                if context.outcome.death is None:
-                    self.found.death = outcome.death
+            starts = context.is_root and context.level == ALWAYS
+            if outcome.death is not None and starts and context.outcome.death is None:
+                self.found.death = outcome.death
 
     def _judge(
         self, context: Context, outcome: Outcome, seen: Mapping[Any, Any], base: Mapping[Any, Any]
@@ -498,6 +501,3 @@ def differing(path: Path | None, seen: Mapping[Any, Any], base: Mapping[Any, Any
 
 def _parts(node: ast.expr) -> list[ast.expr]:
     return [each for each in ast.walk(node) if isinstance(each, ast.expr)]
-
-
-__all__ = ["PERHAPS", "Effect", "Found", "Overlay"]

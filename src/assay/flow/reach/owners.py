@@ -6,7 +6,8 @@ import ast
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from assay.flow import attributes, operations
+from assay.flow import attributes
+from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import (
     ALWAYS,
     CHANGED,
@@ -25,8 +26,8 @@ from assay.flow.reach.elements import (
     Value,
     is_plain,
     joined,
-    union,
 )
+from assay.flow.reach.importing import imported
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -39,14 +40,11 @@ from assay.flow.values import (
     ModuleValue,
     Native,
     Partial,
-    Touched,
     Unknown,
     Wrapped,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from assay.flow.reach.runner import Runner
 
 
@@ -95,8 +93,6 @@ def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
     if isinstance(value, Instance):
         return _of_instance(run, node, each, value, name)
     if isinstance(value, ModuleValue):
-        from assay.flow.reach.expressions import imported
-
         return imported(run, value.name, name)
     if isinstance(value, External):
         found = engine.i.outside.member(engine.i, value, name)
@@ -163,7 +159,7 @@ def _bound(run: Runner, node: ast.AST, cls: Any, each: Element, name: str) -> Va
     if isinstance(found, Wrapped):
         if found.kind == "property":
             inner = engine.force(found.function)
-            return calling.follow(run, node, inner, each, [], {})
+            return calling.follow(run, node, inner, each, Arguments())
         if found.kind == "static":
             return engine.lift(found.function)
         if found.kind == "class":
@@ -171,7 +167,7 @@ def _bound(run: Runner, node: ast.AST, cls: Any, each: Element, name: str) -> Va
         return engine.elements.method(found, each)
     if isinstance(found, Function | Decorated):
         if isinstance(found, Decorated) and "property" in found.label:
-            return calling.follow(run, node, found.function, each, [], {})
+            return calling.follow(run, node, found.function, each, Arguments())
         return engine.elements.method(found, each)
     return engine.lift(found)
 
@@ -282,7 +278,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
             if setter is not None:
                 from assay.flow.reach import calling
 
-                calling.follow(run, node, setter, each, [value], {})
+                calling.follow(run, node, setter, each, Arguments([value]))
                 continue
             run.write(engine.attribute_cell(each, name), value, stands_in=stands_in)
         elif isinstance(each, Known):
@@ -342,163 +338,3 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
         state = run.i.modules.state(owner.name)
         if state is not None and name in state.rebound:
             run.write(engine.module_cell(state, name), value)
-
-
-# ---------------------------------------------------------------- elements of collections
-
-
-def item(run: Runner, node: ast.AST, owner: Value, key: Value) -> Value:
-    """`owner[key]`."""
-    found = NOTHING
-    dead = False
-    for each in owner - MARKS:
-        part = _item(run, node, each, key)
-        if part is None:
-            dead = True
-            continue
-        found = joined(found, part)
-    if found:
-        return found | ((owner | key) & MARKS)
-    if dead:
-        names = ", ".join(repr(e.value) for e in key if isinstance(e, Known))
-        run.die(node, "KeyError", names)
-        return NOTHING
-    return run.engine.stall(node, run.context)
-
-
-def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None:
-    """One element; None if there surely is no such key."""
-    engine = run.engine
-    if isinstance(each, Seq):
-        return _item_of_seq(run, each, key)
-    if isinstance(each, Known):
-        return _item_of_known(run, node, each, key)
-    if isinstance(each, Obj):
-        method = engine.class_attribute(each.cls, "__getitem__") if isinstance(each.cls, Class) else MISSING
-        if method is MISSING:
-            held = run.read(engine.attribute_cell(each, "[]"))
-            return held or RUN
-        from assay.flow.reach import calling
-
-        return calling.call_element(run, node, next(iter(engine.elements.method(method, each))), [key], {})
-    if isinstance(each, Thing):
-        return RUN
-    if isinstance(each, Doubt):
-        return frozenset({each})
-    return RUN
-
-
-def _item_of_seq(run: Runner, each: Seq, key: Value) -> Value:
-    engine = run.engine
-    plain = [e for e in key - MARKS]
-    found = NOTHING
-    names = [key_name(e) for e in plain]
-    if plain and None not in names and each.kind in ("dict", "tuple"):
-        for name in names:
-            found = joined(found, run.read(engine.attribute_cell(each, f"[{name}]")))
-        found = joined(found, run.read(engine.attribute_cell(each, "[?]")))
-        if found or each.kind == "dict":
-            return found
-    return run.read(engine.attribute_cell(each, "[]"))
-
-
-def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value | None:
-    engine, value = run.engine, each.value
-    if isinstance(value, Decorated):
-        return engine.elements.thing(f"{getattr(value.function, 'name', 'kernel')}[]")
-    if isinstance(value, Unknown):
-        return engine.elements.thing(f"{getattr(value, 'dotted', '')}[]")
-    added = engine.cells.get(("attribute", each, "[]"))
-    extra = run.read(added) if added is not None else NOTHING
-    plain = key - MARKS
-    if not all(isinstance(e, Known) for e in plain):
-        return _any_item(run, value) | extra
-    found = NOTHING
-    missing = False
-    for e in plain:
-        assert isinstance(e, Known)
-        if isinstance(value, dict) and is_plain(e.value):
-            try:
-                missing = missing or e.value not in value
-            except Touched:
-                pass
-        result = engine.folding.fold(
-            ("item", each, e), (value, e.value), lambda o, k: operations.get_item(run.i, o, k), run.context
-        )
-        if result:
-            found = joined(found, result)
-    if not found and missing and not extra:
-        return None
-    if not found and isinstance(value, Instance):
-        method = engine.class_attribute(value.cls, "__getitem__")
-        if method is not MISSING:
-            from assay.flow.reach import calling
-
-            bound = next(iter(engine.elements.method(method, each)))
-            return calling.call_element(run, node, bound, [key], {})
-    return (found or RUN) | extra
-
-
-def _any_item(run: Runner, value: Any) -> Value:
-    try:
-        if isinstance(value, dict):
-            return union(run.engine.lift(e) for e in list(value.values())[:24]) or RUN
-        if isinstance(value, list | tuple):
-            return union(run.engine.lift(e) for e in value[:24]) or RUN
-    except Touched:
-        pass
-    return RUN
-
-
-def key_name(each: Element) -> str | None:
-    """What a key of a dict is called, if it is always the same one."""
-    if isinstance(each, Known) and (is_plain(each.value) or isinstance(each.value, Member)):
-        return str(each.value)
-    return None
-
-
-def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.AST | None = None) -> None:
-    """`each[key] = value`."""
-    engine = run.engine
-    if isinstance(each, Seq | Known) or (isinstance(each, Obj) and not _has_setitem(run, each)):
-        if isinstance(each, Known) and not isinstance(each.value, list | dict):
-            if value & MARKS and node is not None:
-                run.event(node, "value", "is handed on", changed=True)
-            return
-        run.write(engine.attribute_cell(each, "[]"), value)
-        if isinstance(each, Seq) and each.kind == "dict":
-            run.write(engine.attribute_cell(each, "keys"), key)
-            names = [key_name(e) for e in key - MARKS]
-            for e, name in zip(key - MARKS, names, strict=True):
-                if name is None:
-                    continue
-                if isinstance(e, Known) and is_plain(e.value):
-                    engine.keys.setdefault(each, {})[e.value] = None
-                run.write(engine.attribute_cell(each, f"[{name}]"), value)
-            if None in names:
-                run.write(engine.attribute_cell(each, "[?]"), value)
-    elif isinstance(each, Obj):
-        from assay.flow.reach import calling
-
-        method = engine.class_attribute(each.cls, "__setitem__")
-        bound = next(iter(engine.elements.method(method, each)))
-        calling.call_element(run, node or run.context.node, bound, [key, value], {})
-    elif isinstance(each, Thing) and node is not None and each.label != "?.buf":
-        changed = bool((value | key) & MARKS)
-        run.event(node, "value", "is written into something of run time", changed=changed)
-
-
-def _has_setitem(run: Runner, each: Obj) -> bool:
-    return isinstance(each.cls, Class) and run.engine.class_attribute(each.cls, "__setitem__") is not MISSING
-
-
-def noted_environment(run: Runner, origins: Iterable[str]) -> Value:
-    """Who depends on which environment variables; a remark if one differs in run B."""
-    overlay = run.engine.overlay
-    found = NOTHING
-    for name in origins:
-        if name.startswith("environment "):
-            run.engine.key_readers.setdefault((0, name), {})[run.context] = None
-            if overlay is not None and (0, name) in overlay.changed:
-                found = frozenset({CHANGED})
-    return found

@@ -138,7 +138,7 @@ class Readers:
                     return self._guard(module, part, condition.holds)
         return None
 
-    def _guard(self, module: Module, test: ast.expr, needed: bool) -> Guard:  # noqa: FBT001
+    def _guard(self, module: Module, test: ast.expr, needed: bool) -> Guard:  # noqa: FBT001 (reads as the outcome)
         narrow = self._narrowed(test, needed)
         text = module.text(narrow)
         return Guard(
@@ -149,7 +149,7 @@ class Readers:
             decided_by=tuple(sorted(self._deciding(text))),
         )
 
-    def _narrowed(self, test: ast.expr, needed: bool) -> ast.expr:  # noqa: FBT001
+    def _narrowed(self, test: ast.expr, needed: bool) -> ast.expr:  # noqa: FBT001 (as above)
         """The part of a test that decides it."""
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == needed:
             want = 1 if needed else 2
@@ -252,4 +252,3 @@ _HARDWARE = re.compile(
 _OF_MODELS = frozenset(
     {"hf_config", "model_config", "config", "architectures", "model_type", "quant_config", "is_hybrid_swa"}
 )
-__all__ = ["Readers", "Reason"]

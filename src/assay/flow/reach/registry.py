@@ -7,8 +7,11 @@ import re
 from typing import Any
 
 from assay.engines import probes
-from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
+from assay.flow.reach import calling, making, owners
+from assay.flow.reach.arguments import Arguments
+from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Value, joined
 from assay.flow.reach.engine import Engine
+from assay.flow.reach.iterating import iterated
 from assay.flow.values import MISSING, Class, VList
 
 
@@ -44,9 +47,7 @@ class _Topology:
         self._inside: set[Any] = set()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value], function: Any = None) -> Value | None:
-        from assay.flow.reach import calling
-
-        found = calling.follow(run, node, function, None, arguments, {})
+        found = calling.follow(run, node, function, None, Arguments(arguments))
         fact = self.engine.i.outside.facts.find(self.topology.fact)
         known = self.engine.elements.known
         if fact is None or not {*known(True), *known(False)} <= found:
@@ -64,8 +65,6 @@ class _Lookup:
         self._all = VList()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
-        from assay.flow.reach.expressions import iterated
-
         if self.registry.lists:
             return self._made(run, node, arguments)
         found = NOTHING
@@ -76,7 +75,7 @@ class _Lookup:
                     names = iterated(run, node, names)[0]
                 for name in names - MARKS:
                     if isinstance(name, Known) and isinstance(name.value, str):
-                        found = joined(found, self._pair(node, name.value))
+                        found = joined(found, self._pair(name.value))
         return found or RUN
 
     def names(self, _run: Any, _node: ast.AST, _arguments: list[Value]) -> Value:
@@ -91,19 +90,16 @@ class _Lookup:
 
     def _made(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
         """An object of the class that lists one of the model's architectures."""
-        from assay.flow.reach import calling, owners
-        from assay.flow.reach.expressions import iterated
-
         names = owners.attribute(run, node, arguments[0], "architectures")
         found = NOTHING
         for name in iterated(run, node, names)[0] - MARKS:
             if isinstance(name, Known) and isinstance(name.value, str):
                 cls = self.find(name.value)
                 if cls is not None:
-                    found = joined(found, calling.instantiated(run, node, cls, arguments, {}, None))
+                    found = joined(found, making.instantiated(run, node, cls, Arguments(arguments)))
         return found or RUN
 
-    def _pair(self, node: ast.AST, name: str) -> Value:
+    def _pair(self, name: str) -> Value:
         cls = self.find(name)
         if cls is None:
             return NOTHING
@@ -132,9 +128,9 @@ class _Lookup:
             entry = self.engine.module_level(state, self.registry.attribute) if state is not None else MISSING
             entry = self.engine.force(entry) if entry is not MISSING else MISSING
             for each in entry if isinstance(entry, list) else [entry]:
-                each = self.engine.force(each)
-                if isinstance(each, Class) and each.name == name:
-                    return each
+                cls = self.engine.force(each)
+                if isinstance(cls, Class) and cls.name == name:
+                    return cls
         return None
 
     def _listing(self, state: Any, name: str) -> Any:
@@ -148,6 +144,3 @@ class _Lookup:
                     if isinstance(found, Class):
                         return found
         return None
-
-
-__all__ = ["Seq", "add"]

@@ -6,6 +6,8 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
+from assay.flow.reach import owners
+from assay.flow.reach.arguments import Arguments, Keywords, Spread, exact_elements
 from assay.flow.reach.elements import (
     MARKS,
     NOTHING,
@@ -15,15 +17,15 @@ from assay.flow.reach.elements import (
     Closure,
     Known,
     Method,
-    Obj,
     Seq,
     Value,
     joined,
 )
+from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import lifted
 from assay.flow.values import Decorated, Function, Partial, Wrapped
 
 if TYPE_CHECKING:
-    from assay.flow.reach.calling import Keywords, Spread
     from assay.flow.reach.runner import Runner
 
 _ANSWERS = (
@@ -174,30 +176,23 @@ _HANDING_ON = frozenset(
 )
 
 
-def call(
-    run: Runner,
-    node: ast.AST,
-    label: str,
-    arguments: list[Value],
-    keywords: Keywords,
-    spread: Spread | None,
-) -> Value:
+def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     """Call something outside the tree, by its dotted name or by where it came from."""
-    values = [*arguments, *keywords.values()]
+    values = arguments.values()
     last = label.rpartition(".")[2]
-    if last in _STARTING and "target" in keywords:
-        return _started(run, node, last, keywords)
+    if last in _STARTING and "target" in arguments.keywords:
+        return _started(run, node, last, arguments.keywords)
     if label.startswith("torch.distributed."):
-        special = _distributed(run, node, last, arguments, keywords)
+        special = _distributed(run, node, last, arguments.positional, arguments.keywords)
         if special is not None:
             return special
     if label in _CONTAINERS:
-        return _contained(run, node, label, arguments)
+        return _contained(run, node, label, arguments.positional)
     remarks = NOTHING
     for value in values:
         remarks = remarks | (value & MARKS)
-    if spread is not None:
-        remarks = remarks | (spread.positional & MARKS)
+    if arguments.spread is not None:
+        remarks = remarks | (arguments.spread.positional & MARKS)
     kind = effect_of(label, last)
     if kind:
         run.event(
@@ -212,8 +207,6 @@ def _distributed(
     run: Runner, node: ast.AST, last: str, arguments: list[Value], keywords: Keywords
 ) -> Value | None:
     """torch.distributed: groups of ranks and their sizes."""
-    from assay.flow.reach.expressions import lifted
-
     engine = run.engine
     if last == "new_group" and (arguments or "ranks" in keywords):
         ranks = arguments[0] if arguments else keywords["ranks"]
@@ -238,9 +231,6 @@ def _distributed(
 
 def _world(run: Runner, node: ast.AST) -> Value:
     """The number of all ranks."""
-    from assay.flow.reach import owners
-    from assay.flow.reach.expressions import lifted
-
     record = run.engine.elements.known(run.engine.record)
     sizes = [owners.attribute(run, node, record, name) for name in run.engine.world_size]
     return lifted(run, ("world size", len(sizes)), lambda *each: math.prod(each), sizes) if sizes else RUN
@@ -251,8 +241,6 @@ _CONTAINERS = frozenset({f"torch.nn.{name}" for name in ("ModuleList", "Sequenti
 
 def _contained(run: Runner, node: ast.AST, label: str, arguments: list[Value]) -> Value:
     """A container of torch's modules."""
-    from assay.flow.reach.expressions import iterated
-
     engine = run.engine
     made = engine.elements.seq(node, "dict" if label.endswith("Dict") else "modules")
     cell = engine.attribute_cell(next(iter(made)), "[]")
@@ -276,16 +264,13 @@ def effect_of(label: str, last: str) -> str:
 
 def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value:
     """A process or thread: its function is called with its arguments."""
-    from assay.flow.reach.calling import _exact_elements, call_element
-    from assay.flow.reach.expressions import iterated
+    from assay.flow.reach.calling import call_element
 
     given = keywords.get("args", NOTHING)
-    arguments = _exact_elements(run, given) if given else []
+    arguments = exact_elements(run, given) if given else []
     if arguments is None:
         arguments = [iterated(run, node, given)[0] or RUN] * 8
     named = keywords.get("kwargs", NOTHING)
-    from assay.flow.reach.calling import Spread
-
     spread = None
     if named:
         spread = Spread()
@@ -295,7 +280,7 @@ def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value
         run.tries = [[]]
     try:
         for function in keywords["target"] - MARKS:
-            value = call_element(run, node, function, arguments, {}, spread)
+            value = call_element(run, node, function, Arguments(arguments, {}, spread))
             if last == "Process" and not value and _is_dead(run):
                 return NOTHING
     finally:
@@ -324,7 +309,7 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
                 run.level = min(level, SOMETIMES)
                 run.repeats += 1
                 count = _count(each)
-                call_element(run, node, each, [RUN] * count, {})
+                call_element(run, node, each, Arguments([RUN] * count))
                 run.repeats -= 1
                 run.level = level
 
@@ -342,6 +327,3 @@ def _count(each: object) -> int:
         return 0
     required = len(node.args.posonlyargs) + len(node.args.args)
     return required - 1 if isinstance(each, Method) else required
-
-
-__all__ = ["Obj", "Seq"]

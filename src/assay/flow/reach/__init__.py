@@ -1,0 +1,1 @@
+"""Follows a whole program from its entry without carrying it out."""
