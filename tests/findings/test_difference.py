@@ -22,7 +22,7 @@ class Told(Alternative):
     """Run B, with what is behind start-up given."""
 
     def __init__(self, base: Baseline, resolution: Resolution, told: Difference) -> None:
-        super().__init__(base, resolution)
+        super().__init__(base, resolution, None)
         self._told = told
         self.asked: tuple[str, ...] = ()
 

@@ -1,18 +1,22 @@
-"""One change of an engine's source changes the verdict as it must, which proves that nothing is special-cased."""
+"""One change of an engine's source changes the verdict as it must: nothing is special-cased.
+
+By default a fixed spread is run; ASSAY_MUTATIONS=1 runs all.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.findings.scoring import Scorer, group_of, no_collection, opened_case, say
 
 from assay.findings import ask
-from tests.findings.scoring import Scorer, group_of, no_collection, opened_case
 
 Mutation = dict[str, Any]
 
@@ -23,7 +27,7 @@ SPREAD = 4
 CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key=group_of)
 
 KNOWN: frozenset[str] = frozenset()
-"""Mutations after which, or before which, the verdict is wrong; one that comes out right must leave the list."""
+"""Mutations after which, or before which, the verdict is wrong; one that comes out right leaves the list."""
 
 pytestmark = pytest.mark.registry
 
@@ -43,10 +47,10 @@ def test_the_verdict_follows(
         after = ask(case, mutation["option"], json.loads(mutation["value"]))
     got = {"before": before.verdict, "after": after.verdict}
     wanted = {"before": mutation["before"], "after": mutation["after"]}
-    print(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
+    say(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
     for each in (*before.evidence[:5], None, *after.evidence[:5]):
-        print(f"      {each.file}:{each.line} {each.says}" if each else "      after:")
-    print(f"   open: {after.open_atoms[:5]}\n   by hand: {mutation['why']}")
+        say(f"      {each.file}:{each.line} {each.says}" if each else "      after:")
+    say(f"   open: {after.open_atoms[:5]}\n   by hand: {mutation['why']}")
     assert (got != wanted) == (mutation["name"] in KNOWN), (got, wanted)
 
 
@@ -56,7 +60,7 @@ def test_few_are_known_to_fail() -> None:
     assert len(names) - len(KNOWN) >= 60
 
 
-class mutated:  # noqa: N801 - a context manager
+class mutated:
     """A copy of a tree with a mutation's edits; unchanged files are the same files."""
 
     def __init__(self, tree: Path, mutation: Mutation, copy: Path) -> None:
@@ -75,8 +79,6 @@ class mutated:  # noqa: N801 - a context manager
         return self._copy
 
     def __exit__(self, *_: object) -> None:
-        import shutil
-
         shutil.rmtree(self._copy)
 
 

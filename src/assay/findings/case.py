@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from assay.engines import engine_named, option_history
 from assay.facts import Facts
 from assay.findings import words as command
 from assay.findings.records import given_up
-from assay.flow import Alternative, Baseline, EngineSource, Rejection, Resolution, baseline
+from assay.flow import (
+    Alternative,
+    Baseline,
+    Difference,
+    EngineSource,
+    Rejection,
+    Resolution,
+    WriteBack,
+    baseline,
+)
 from assay.source import ArgumentWord, Constant, Option, Parsed, ReadConfig, parse
 
 
@@ -26,6 +36,16 @@ class Run:
     """What the engine's parser makes of them."""
     base: Baseline
     """The run."""
+
+    @cached_property
+    def stops(self) -> Difference | None:
+        """The line at which a worker surely stops; found once, since it follows the whole engine."""
+        return self.base.failure
+
+    @cached_property
+    def write_backs(self) -> tuple[WriteBack, ...]:
+        """Options that the running engine sets itself."""
+        return self.base.write_backs
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def failure_of(run: Run) -> Failure | None:
             guards=shown.conditions(rejection.guards),
             options=_blamed(run, rejection.guards, rejection.message, named_by_parser),
         )
-    stopped = run.base.failure
+    stopped = run.stops
     if stopped is None:
         return None
     site = stopped.effect.site if stopped.effect else None
