@@ -169,6 +169,8 @@ class Registry(Value):
     attribute: str
     """What each module calls its class, or list of classes; with `lists`, the attribute of a class that
     holds the names it is for."""
+    names: str = ""
+    """A function that gives all names that the table holds, or nothing."""
     lists: bool = False
     """True if classes say which names they are for, and the function makes an object of the one found."""
 
@@ -200,6 +202,7 @@ REGISTRIES: Mapping[str, tuple[Registry, ...]] = {
             function="resolve_model_cls",
             package="sglang.srt.models",
             attribute="EntryClass",
+            names="get_supported_archs",
         ),
         Registry(
             module="sglang.srt.managers.multimodal_processor",

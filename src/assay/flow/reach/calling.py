@@ -300,8 +300,8 @@ def strictly(
     owner: Any = None,
 ) -> Value | None:
     """The result of a call of which everything is known, by the interpreter; None if it is not strict."""
-    if spread is not None:
-        return None
+    if spread is not None or (not arguments and not keywords and natives.is_collection(function)):
+        return None  # what an empty collection comes to hold is seen where it is filled
     values = [*arguments, *keywords.values()]
     plain = [unmarked(value) for value in values]
     ways = 1

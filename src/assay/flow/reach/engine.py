@@ -377,11 +377,11 @@ class Engine:
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
 
-    def read_before(self, cell: Cell, context: Context) -> Value:
+    def read_before(self, cell: Cell, context: Context, *, once: bool = False) -> Value:
         """What a cell holds for a function that has not written it yet, and runs only once."""
         cell.readers[context] = None
         parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
-        if context not in parts or self.level(context) < ALWAYS:
+        if context not in parts or (self.level(context) < ALWAYS and not once):
             return self.read(cell, context)
         others = {writer: part for writer, part in parts.items() if writer is not context}
         initial = cell.initial if self.overlay is None else self.overlay.initial(cell)

@@ -63,6 +63,13 @@ def call(
     return vague(values)
 
 
+def is_collection(function: Any) -> bool:
+    """Whether a function makes a collection."""
+    return _NAMES.get(id(function)) in ("list", "dict", "set") or (
+        getattr(function, "name", "").rpartition(".")[2] in ("deque", "defaultdict", "OrderedDict")
+    )
+
+
 def vague(values: list[Value]) -> Value:
     """The result of something on values that are not all known."""
     remarks = NOTHING

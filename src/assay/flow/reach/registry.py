@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from assay.engines import probes
 from assay.flow.reach.elements import MARKS, NOTHING, RUN, Known, Seq, Value, joined
 from assay.flow.reach.engine import Engine
-from assay.flow.values import MISSING, Class
+from assay.flow.values import MISSING, Class, VList
 
 
 def add(engine: Engine, name: str) -> None:
@@ -17,9 +18,12 @@ def add(engine: Engine, name: str) -> None:
         state = engine.i.modules.state(registry.module)
         if state is None:
             continue
+        lookup = _Lookup(engine, registry)
         for each in ast.walk(state.module.tree):
             if isinstance(each, ast.FunctionDef) and each.name == registry.function:
-                engine.replacements[each] = _Lookup(engine, registry)
+                engine.replacements[each] = lookup
+            elif isinstance(each, ast.FunctionDef) and each.name == registry.names:
+                engine.replacements[each] = lookup.names
 
 
 def add_topologies(engine: Engine, name: str) -> None:
@@ -57,6 +61,7 @@ class _Lookup:
         self.engine = engine
         self.registry = registry
         self._found: dict[str, Any] = {}
+        self._all = VList()
 
     def __call__(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
         from assay.flow.reach.expressions import iterated
@@ -73,6 +78,16 @@ class _Lookup:
                     if isinstance(name, Known) and isinstance(name.value, str):
                         found = joined(found, self._pair(node, name.value))
         return found or RUN
+
+    def names(self, _run: Any, _node: ast.AST, _arguments: list[Value]) -> Value:
+        """All names that the table holds."""
+        if not self._all:
+            folder = self.engine.i.modules.modules.root.joinpath(*self.registry.package.split("."))
+            pattern = re.compile(rf"^{self.registry.attribute}\s*=\s*(\[[^\]]*\]|\w+)".encode(), re.MULTILINE)
+            for path in sorted(folder.glob("*.py")):
+                for match in pattern.finditer(path.read_bytes()):
+                    self._all.extend(each.decode() for each in re.findall(rb"[A-Za-z_]\w*", match.group(1)))
+        return self.engine.elements.known(self._all)
 
     def _made(self, run: Any, node: ast.AST, arguments: list[Value]) -> Value | None:
         """An object of the class that lists one of the model's architectures."""

@@ -32,6 +32,10 @@ from assay.flow.values import Class, External, Instance
 Env = dict[str, Value]
 
 
+_MAKING = frozenset({"__init__", "__post_init__"})
+"""Functions that run once for each object."""
+
+
 class Runner:
     """The state of one run through a context."""
 
@@ -85,6 +89,8 @@ class Runner:
         for each in value:
             if isinstance(each, Known):
                 known = expressions.known_truth(self.i, each.value)
+                if isinstance(each.value, list | dict | set) and self._has_grown(each):
+                    known = None
                 if known is None:
                     runtime = True
                 elif known:
@@ -109,6 +115,11 @@ class Runner:
         if yes and no:
             return SOMETIMES, SOMETIMES
         return (ALWAYS if yes else NEVER), (ALWAYS if no else NEVER)
+
+    def _has_grown(self, each: Known) -> bool:
+        """Whether something is added to a collection of the interpreter."""
+        cell = self.engine.cells.get(("attribute", each, "[]"))
+        return cell is not None and bool(self.read(cell))
 
     def _has_size(self, cls: Any) -> bool:
         names = ("__len__", "__bool__")
@@ -216,6 +227,8 @@ class Runner:
             owner = cell.label[1]
             if isinstance(owner, Known) and owner.value is self.engine.record:
                 return self.engine.read_before(cell, self.context)
+            if owner is self.context.receiver and getattr(self.context.node, "name", "") in _MAKING:
+                return self.engine.read_before(cell, self.context, once=True)
         return self.engine.read(cell, self.context)
 
     def die(self, node: ast.AST, type_name: str, message: str) -> None:
