@@ -94,8 +94,10 @@ class Start:
     """Whether it does."""
     resolution: Resolution
     """What its arguments resolve to."""
-    doubts: tuple[Rejection, ...]
+    doubts: tuple[Rejection, ...] = ()
     """Lines that may raise, for `unsure`."""
+    stops: Difference | None = None
+    """The line at which a worker stops, for `fails` if start-up code does not."""
 
 
 class Case:
@@ -191,8 +193,11 @@ class Case:
         """Whether that command line starts, workers included."""
         base = baseline(self.source, self.facts, words, read_config=read_config)
         found = base.resolution
-        if found.status == "rejected" or base.failure is not None:
-            return Start("fails", found, ())
+        if found.status == "rejected":
+            return Start("fails", found)
+        stops = base.failure
+        if stops is not None:
+            return Start("fails", found, stops=stops)
         known = {(each.site, each.when) for each in self.present.base.resolution.possible_rejections}
         doubts = tuple(
             each

@@ -8,7 +8,7 @@ from assay.findings import shown
 from assay.findings.case import Question
 from assay.findings.finding import Evidence
 from assay.findings.records import Changes
-from assay.flow import Difference, Guard, Read, Resolution
+from assay.flow import Difference, FieldValue, Guard, Read, Resolution
 
 MOST = 12
 """So many lines are cited at most: who wants more reads the source from there."""
@@ -51,14 +51,21 @@ def of_error(difference: Difference, says: str) -> tuple[Evidence, ...]:
     return few(lines)
 
 
-def of_nothing(reads: Sequence[Read], deciding: Read | None) -> tuple[Evidence, ...]:
+def of_nothing(
+    question: Question, found: Changes, two: Resolution, reads: Sequence[Read], deciding: Read | None
+) -> tuple[Evidence, ...]:
     """Each test that keeps a reader away and that reader, those that decide most first; then readers that
-    come to the same.
+    come to the same, and what start-up code makes of the option.
     """
     lines: list[Evidence] = []
     for read in sorted(reads, key=lambda each: _weight(each, deciding)):
         lines += shown.lines_of_tests(read.guards[-1:], 1)
         lines += read_line(read)
+    started = _set_otherwise(question, found, two)[:_SET]
+    lines[MOST - len(started) :] = started
+    if not lines:
+        for site in question.option.mentions:
+            lines += shown.evidence(site, "reads it at start, and comes to the same")
     return few(lines)
 
 
@@ -88,18 +95,26 @@ def _nearest(question: Question, difference: Difference) -> list[Read]:
 
 
 def _set_otherwise(question: Question, found: Changes, two: Resolution) -> list[Evidence]:
-    """The lines of start-up code that set another option or variable otherwise, and the test before each."""
+    """The lines of start-up code that set an option or variable in one run only, or otherwise, and the test
+    before each.
+    """
+    one = question.run.base.resolution
+    own = question.option.field
     lines: list[Evidence] = []
-    for name in found.fields:
-        held = two.field(name)
-        if held is None or held.provenance.how != "set" or name == question.option.field:
-            continue
-        lines += shown.evidence(held.provenance.site, f"sets {name} to {shown.said(held.value)}")
-        lines += _nearest_test(held.provenance.guards)
+    for name in sorted(found.fields, key=lambda name: name != own):
+        mine, yours = one.field(name), two.field(name)
+        if yours is not None and yours.provenance.how == "set":
+            lines += _setting(yours, f"sets {name} to {shown.said(yours.value)}")
+        elif mine is not None and mine.provenance.how == "set":
+            lines += _setting(mine, f"sets {name} to {shown.said(mine.value)} without the option")
     for write in two.environment:
         if write.name in found.environment:
             lines += shown.evidence(write.site, f"sets the variable {write.name}")
     return lines
+
+
+def _setting(held: FieldValue, says: str) -> tuple[Evidence, ...]:
+    return shown.evidence(held.provenance.site, says) + _nearest_test(held.provenance.guards)
 
 
 def _nearest_test(guards: Sequence[Guard]) -> tuple[Evidence, ...]:

@@ -26,7 +26,7 @@ _MOST_READS = 6
 
 def followed(question: Question, other: Alternative, found: Changes) -> Finding:
     """The verdict from the lines that read what differs."""
-    difference = other.difference((*found.fields, *found.unsure))
+    difference = other.difference((*found.fields, *found.unsure, *found.environment))
     if difference.outcome == "raises":
         return _raises(question, other, difference)
     if difference.outcome == "effect":
@@ -93,7 +93,7 @@ def _no_op(question: Question, other: Alternative, found: Changes, difference: D
         question,
         subkind,
         f"{named(question)} {quoted(question.shown)} changes nothing here{why}",
-        evidence=cited.of_nothing(difference.reads, deciding),
+        evidence=cited.of_nothing(question, found, other.resolution, difference.reads, deciding),
         guards=shown.conditions(deciding.guards, None) if deciding is not None else (),
         side_effects=shown.side_effects(other.base.resolution, other.resolution, _others(question, found)),
         resolved=values(question, other.base.resolution, other.resolution),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from assay._value import Value
 from assay.findings import shown
 from assay.findings.case import Case, Question, Run, Start
+from assay.findings.cited import few
 from assay.findings.draft import finding, message, named, quoted, raising, values
 from assay.findings.finding import Condition, Evidence, Finding
 from assay.findings.refused import parser_refuses
@@ -20,6 +21,8 @@ from assay.source import Option
 _OPTION = "option "
 _MOST_TRIES = 200
 """So many settings are tried at most; each costs one resolution."""
+_MOST_FOLLOWED = 6
+"""So many where a worker stops: each that resolves is followed into the workers anew."""
 
 
 class Failure(Value):
@@ -97,10 +100,12 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
     refused = parser_refuses(question)
     if refused is not None:
         return refused
+    own: tuple[Evidence, ...] = ()
     if question.wording.words:
         start = case.start(question.words, question.run.read_config)
         if start.outcome != "fails":
             return _mended(question, failure, start)
+        own = _fails_too(start)
     about = "the deployment's own command does not start"
     if case.gives(question.option):
         about = "the command does not start without it either"
@@ -108,10 +113,22 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
         question,
         "command_does_not_start",
         f"{about}, and {named(question)} {quoted(question.shown)} does not mend that: {failure.message}",
-        evidence=failure.evidence,
+        evidence=few((*failure.evidence, *own)),
         guards=failure.guards,
         resolved=values(question, one, None) if one.fields else None,
     )
+
+
+def _fails_too(start: Start) -> tuple[Evidence, ...]:
+    """The line at which the command stops with the option."""
+    rejection = start.resolution.rejection
+    if rejection is not None:
+        return raising(rejection)
+    effect = start.stops.effect if start.stops is not None else None
+    if start.stops is None or effect is None:
+        return ()
+    says = f"with it, raises: {start.stops.message}"
+    return (*shown.evidence(effect.site, says), *shown.lines_of_tests(start.stops.guards))
 
 
 def _mended(question: Question, failure: Failure, start: Start) -> Finding:
@@ -149,7 +166,10 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
     on, at each of its choices, or left out. Numbers and texts are not guessed.
     """
     found = []
-    for option, remedy in itertools.islice(_settings(case, failure), _MOST_TRIES):
+    tries: Iterable[tuple[Option, Remedy]] = _settings(case, failure)
+    if failure.phase == "worker":
+        tries = sorted(tries, key=lambda each: not _is_advised(each[1], failure))[:_MOST_FOLLOWED]
+    for option, remedy in itertools.islice(tries, _MOST_TRIES):
         run = case.present
         if remedy.leave_out:
             words = without(run.parsed, run.words, option)
@@ -160,6 +180,11 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
         if case.start(words, reader).outcome == "starts":
             found.append(remedy)
     return tuple(found)
+
+
+def _is_advised(remedy: Remedy, failure: Failure) -> bool:
+    """Whether the error's text names the setting."""
+    return f"{remedy.option} {remedy.value}" in failure.message.replace("=", " ")
 
 
 def _settings(case: Case, failure: Failure) -> Iterator[tuple[Option, Remedy]]:
