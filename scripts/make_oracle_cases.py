@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Make deployments to score assay's resolution with: input for the oracle, which runs the engine itself.
 
-    .venv/bin/python scripts/make_oracle_cases.py OUT.json
+    .venv/bin/python scripts/make_oracle_cases.py OUT.json [--branches [--newer]]
 
 Models are shipped presets, hosts are accelerators of the shipped table; the arguments are single options,
 combinations drawn with a fixed seed, environment variables, absent libraries, and command lines that the
-engine must refuse. What the oracle answers is packed by `pack_oracle_answers.py`.
+engine must refuse; with `--branches`, those of `oracle_branches.py` (`--newer`: with options of 0.5.12).
+What the oracle answers is packed by `pack_oracle_answers.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import random
 import sys
 from pathlib import Path
 from typing import Any
+
+import oracle_branches
 
 from assay.deployment.hardware import find_accelerator
 from assay.deployment.presets import find_preset, preset_text
@@ -31,6 +34,7 @@ HOSTS = {
     "L40S": (8, 142),
     "L4": (1, 58),
     "H20": (8, 78),
+    "T4": (1, 40),
 }
 MODELS = (
     "meta-llama/Llama-3.1-8B-Instruct",
@@ -217,7 +221,9 @@ def main() -> None:
         config.pop("auto_map", None)  # remote code is never run
     models[DRAFT] = DRAFT_CONFIG
     hosts = {name: host(name, *rest) for name, rest in HOSTS.items()}
-    deployments = list(cases(rng))
+    branches = "--branches" in sys.argv
+    deployments = list(oracle_branches.cases(newer="--newer" in sys.argv) if branches else cases(rng))
+    models |= oracle_branches.MODELS | oracle_branches.MORE_MODELS if branches else {}
     plan = {"seed": SEED, "models": models, "files": {}, "hosts": hosts, "deployments": deployments}
     Path(sys.argv[1]).write_text(json.dumps(plan, indent=1) + "\n")
     print(f"{len(deployments)} deployments of {len(models)} models on {len(hosts)} hosts")
@@ -239,7 +245,7 @@ def host(name: str, count: int, sm_count: int) -> dict[str, Any]:
 
 
 def cases(rng: random.Random) -> Any:
-    hosts = list(HOSTS)
+    hosts = [name for name in HOSTS if name != "T4"]
     for at, model in enumerate(MODELS):  # each model alone, on three hosts
         for shift in (0, 3, 6):
             yield case(f"base-{at}-{shift}", hosts[(at + shift) % len(hosts)], model, [])

@@ -135,7 +135,11 @@ def _compare_field(total: Score, label: str, found: Resolution, name: str, value
         return
     if mine is None or not mine.known:
         total.unknown[f"{name}: {mine.reason if mine else 'no such field'}"] += 1
-    elif mine.value == value or (isinstance(value, float) and abs(value - mine.value) <= 1e-6):
+    elif mine.value == value or _close(mine.value, value):
         total.equal += 1
     else:
         total.wrong.append(f"{label}: {name} is {value!r}, assay {mine.value!r} by {mine.provenance.site}")
+
+
+def _close(one: Any, other: Any) -> bool:
+    return isinstance(one, int | float) and isinstance(other, float) and abs(one - other) <= 1e-6

@@ -185,6 +185,7 @@ STARTS: Mapping[str, Start] = {
         separate=(
             "sglang.srt.distributed.parallel_state.GroupCoordinator",
             "sglang.srt.model_executor.model_runner.ModelRunner",
+            "sglang.srt.configs.load_config.LoadConfig",
         ),
         serve=(
             ("sglang.launch_server", "run_server"),

@@ -41,6 +41,9 @@ class Baseline:
         self._changes: Any = {}
         self._engine: Engine | None = None
         self._classified: Readers | None = None
+        if source.is_fresh(facts):
+            # What modules set in the environment when they are first evaluated is seen in that run only.
+            resolve(source, facts, words, read_config=read_config)
         self.resolution: Resolution = resolve(source, facts, words, read_config=read_config, keep=self._keep)
 
     def _keep(self, record: Instance | None) -> None:

@@ -37,6 +37,10 @@ class EngineSource:
         self._facts = b""
         self._interpreter: Interpreter | None = None
 
+    def is_fresh(self, facts: Facts) -> bool:
+        """Whether nothing has been evaluated under these facts yet."""
+        return self._interpreter is None or msgspec.json.encode(facts) != self._facts
+
     def interpreter(self, facts: Facts) -> Interpreter:
         """An interpreter under these facts, with the modules that it evaluated before."""
         key = msgspec.json.encode(facts)

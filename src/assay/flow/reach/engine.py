@@ -377,6 +377,17 @@ class Engine:
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
 
+    def read_record(self, cell: Cell, context: Context, *, wrote: bool) -> Value:
+        """An option that workers write: at the start nobody sees what only a request may change."""
+        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
+        if any(self.serves(writer) for writer in parts) and not self.serves(context):
+            cell.readers[context] = None
+            kept = {w: part for w, part in parts.items() if w is not context and not self.serves(w)}
+            initial = cell.initial if self.overlay is None else self.overlay.initial(cell)
+            value = self.summed(cell, kept)
+            return joined(initial, value) if context in parts else value
+        return self.read(cell, context) if wrote else self.read_before(cell, context)
+
     def read_before(self, cell: Cell, context: Context, *, once: bool = False) -> Value:
         """What a cell holds for a function that has not written it yet, and runs only once."""
         cell.readers[context] = None

@@ -63,7 +63,7 @@ class Explainer:
     def steps(self, chain: Iterable[tuple[Context, ast.AST]], last: Context) -> tuple[Step, ...]:
         """The same as steps."""
         calls = list(chain)
-        callees = [each[0] for each in calls[1:]] + [last]
+        callees = [*(each[0] for each in calls[1:]), last][: len(calls)]
         return tuple(
             Step(site=self.site(caller, node), function=caller.name, says=f"calls {callee.name}")
             for (caller, node), callee in zip(calls, callees, strict=True)
@@ -74,7 +74,7 @@ class Explainer:
     ) -> tuple[tuple[Context, Path], ...]:
         """Every test on the calls of a chain."""
         calls = list(chain)
-        callees = [each[0] for each in calls[1:]] + [last]
+        callees = [*(each[0] for each in calls[1:]), last][: len(calls)]
         found: list[tuple[Context, Path]] = []
         for (caller, node), callee in zip(calls, callees, strict=True):
             outcome = overlay.outcome(caller) if overlay is not None else caller.outcome

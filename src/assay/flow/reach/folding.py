@@ -10,6 +10,7 @@ from assay.flow.machine import same
 from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
 from assay.flow.values import (
     MISSING,
+    Choice,
     Instance,
     NotPure,
     OutOfFuel,
@@ -42,6 +43,8 @@ def alike(one: Any, other: Any, depth: int = 0) -> bool:
         return False
     if isinstance(one, Unknown):
         return bool(one.reason == other.reason)
+    if isinstance(one, Choice):
+        return alike(one.yes, other.yes, depth + 1) and alike(one.no, other.no, depth + 1)
     if isinstance(one, Instance):
         return one.cls is other.cls and all(
             alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING), depth + 1)

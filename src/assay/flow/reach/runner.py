@@ -223,11 +223,12 @@ class Runner:
 
     def read(self, cell: Cell) -> Value:
         """What a cell holds."""
-        if cell.label[0] == "attribute" and cell not in self.outcome.writes:
+        if cell.label[0] == "attribute":
             owner = cell.label[1]
+            wrote = cell in self.outcome.writes
             if isinstance(owner, Known) and owner.value is self.engine.record:
-                return self.engine.read_before(cell, self.context)
-            if owner is self.context.receiver and getattr(self.context.node, "name", "") in _MAKING:
+                return self.engine.read_record(cell, self.context, wrote=wrote)
+            if not wrote and owner is self.context.receiver and getattr(self.context.node, "name", "") in _MAKING:
                 return self.engine.read_before(cell, self.context, once=True)
         return self.engine.read(cell, self.context)
 
