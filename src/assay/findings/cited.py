@@ -14,7 +14,9 @@ MOST = 12
 """So many lines are cited at most: who wants more reads the source from there."""
 
 _ELSEWHERE = ("hardware_backend", "npu", "xpu", "hpu", "hip", "rocm", "amx", "musa", "cpu", "multimodal_gen")
-_GUARDS, _READS, _CALLS, _SET = 2, 5, 3, 4
+_ABSENT = "is built here"
+"""How the reason ends where a class has no object: the test then only belongs to one of its callers."""
+_GUARDS, _READS, _CALLS, _SET = 2, 4, 3, 4
 
 
 def few(lines: Iterable[Evidence]) -> tuple[Evidence, ...]:
@@ -28,13 +30,16 @@ def few(lines: Iterable[Evidence]) -> tuple[Evidence, ...]:
 def of_effect(
     question: Question, found: Changes, two: Resolution, difference: Difference, says: str
 ) -> tuple[Evidence, ...]:
-    """What does something else, the tests before it, who reads the option, what start-up sets otherwise, and
-    the last calls on the way.
+    """Who reads the option, what that makes the engine do otherwise, the tests before it, further readers,
+    what start-up sets otherwise, and the last calls on the way.
     """
     effect = difference.effect
-    lines = list(shown.evidence(effect.site, says)) if effect is not None else []
+    readers = [line for read in _nearest(question, difference)[:_READS] for line in read_line(read)]
+    own = 1 if readers and _name(question) in readers[0].text else 0
+    lines = readers[:own]
+    lines += shown.evidence(effect.site, says) if effect is not None else ()
     lines += shown.lines_of_tests(difference.guards, _GUARDS)
-    lines += (line for read in _nearest(question, difference)[:_READS] for line in read_line(read))
+    lines += readers[own:]
     lines += _set_otherwise(question, found, two)[:_SET]
     for step in reversed(difference.chain[-_CALLS:]):
         lines += shown.evidence(step.site, step.says)
@@ -55,12 +60,14 @@ def of_nothing(
     question: Question, found: Changes, two: Resolution, reads: Sequence[Read], deciding: Read | None
 ) -> tuple[Evidence, ...]:
     """Each test that keeps a reader away and that reader, those that decide most first; then readers that
-    come to the same, and what start-up code makes of the option.
+    come to the same, and what start-up code makes of the option. Of a reader whose class is not built, the
+    test stands elsewhere, and follows.
     """
     lines: list[Evidence] = []
     for read in sorted(reads, key=lambda each: _weight(each, deciding)):
-        lines += shown.lines_of_tests(read.guards[-1:], 1)
-        lines += read_line(read)
+        tests = shown.lines_of_tests(read.guards[-1:], 1)
+        is_absent = read.says.endswith(_ABSENT)
+        lines += (*read_line(read), *tests) if is_absent else (*tests, *read_line(read))
     started = _set_otherwise(question, found, two)[:_SET]
     lines[MOST - len(started) :] = started
     if not lines:
@@ -85,13 +92,17 @@ def _nearest(question: Question, difference: Difference) -> list[Read]:
     if difference.effect is not None:
         files.insert(0, difference.effect.site.file)
     far = len(files)
-    name = question.option.field or question.option.dest
+    name = _name(question)
 
     def weight(read: Read) -> tuple[bool, int]:
         where = files.index(read.site.file) if read.site.file in files else far
         return name not in read.site.text, where
 
     return sorted((read for read in difference.reads if read.state == "tells"), key=weight)
+
+
+def _name(question: Question) -> str:
+    return question.option.field or question.option.dest
 
 
 def _set_otherwise(question: Question, found: Changes, two: Resolution) -> list[Evidence]:
@@ -110,7 +121,13 @@ def _set_otherwise(question: Question, found: Changes, two: Resolution) -> list[
     for write in two.environment:
         if write.name in found.environment:
             lines += shown.evidence(write.site, f"sets the variable {write.name}")
-    return lines
+    return [*lines, *_at_start(question)]
+
+
+def _at_start(question: Question) -> tuple[Evidence, ...]:
+    """Lines beside the declaration that read the option."""
+    sites = [each for each in question.option.mentions if each.file == question.option.declared_at.file]
+    return tuple(line for site in sites for line in shown.evidence(site, "start-up code reads it"))
 
 
 def _setting(held: FieldValue, says: str) -> tuple[Evidence, ...]:

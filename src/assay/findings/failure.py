@@ -113,7 +113,7 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
         question,
         "command_does_not_start",
         f"{about}, and {named(question)} {quoted(question.shown)} does not mend that: {failure.message}",
-        evidence=few((*failure.evidence, *own)),
+        evidence=few((*own, *failure.evidence)),
         guards=failure.guards,
         resolved=values(question, one, None) if one.fields else None,
     )
