@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.flow import classes
-from assay.flow.outside.decorators import copied
 from assay.flow.interpreter import MAX_DEPTH, Interpreter
 from assay.flow.machine import Path
+from assay.flow.outside.decorators import copied
 from assay.flow.values import (
     MISSING,
     Bound,

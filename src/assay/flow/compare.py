@@ -101,9 +101,7 @@ class Baseline:
         found = resolve(self._source, self._facts, words, read_config=self._read_config, keep=keep)
         return Alternative(self, found, kept[-1] if kept else None)
 
-    def difference(
-        self, record: Instance, environment: dict[str, Any], fields: Sequence[str]
-    ) -> Difference:
+    def difference(self, record: Instance, environment: dict[str, Any], fields: Sequence[str]) -> Difference:
         """What tells a run with that record and those variables from A."""
         with self._standing() as engine:
             overlay = Overlay(engine, record, environment)

@@ -128,7 +128,9 @@ def _super(run: Runner, node: ast.Call) -> Value | None:
     if context is None or context.receiver is None:
         return RUN
     receiver = context.receiver
-    cls = receiver.cls if isinstance(receiver, Obj) else getattr(getattr(receiver, "value", None), "cls", None)
+    cls = (
+        receiver.cls if isinstance(receiver, Obj) else getattr(getattr(receiver, "value", None), "cls", None)
+    )
     if isinstance(receiver, Known) and isinstance(receiver.value, Class):
         cls = receiver.value
     if not isinstance(cls, Class):
@@ -220,7 +222,9 @@ def _call_known(
     if isinstance(value, Native | type) or callable(value):
         return natives.call(run, node, value, arguments, keywords, spread)
     if isinstance(value, Instance):
-        method = run.engine.class_attribute(value.cls, "__call__") if isinstance(value.cls, Class) else MISSING
+        method = (
+            run.engine.class_attribute(value.cls, "__call__") if isinstance(value.cls, Class) else MISSING
+        )
         if isinstance(method, Function):
             return follow(run, node, method, element, arguments, keywords, spread)
     return RUN
@@ -236,7 +240,9 @@ def _call_decorated(
     spread: Spread | None,
 ) -> Value:
     if value.label.startswith(("triton.", "tilelang.", "cutlass.", "cute.")):
-        return world.call(run, node, f"kernel {getattr(value.function, 'name', '')}", arguments, keywords, spread)
+        return world.call(
+            run, node, f"kernel {getattr(value.function, 'name', '')}", arguments, keywords, spread
+        )
     return follow(run, node, value.function, receiver, arguments, keywords, spread)
 
 
@@ -354,7 +360,7 @@ def instantiated(
             return kept
     made = engine.elements.obj(cls)
     if f"{cls.module.name}.{cls.name}" in engine.separate:
-        made = engine.elements.one(("obj", id(cls), node, run.context), lambda: Obj(cls))
+        made = engine.elements.one(("obj", id(cls), node, run.context), lambda: Obj(cls, is_apart=True))
     element = next(iter(made))
     if cls.is_open and engine.class_attribute(cls, "forward") is not MISSING:
         run.write(engine.cell(("modules",)), made)
@@ -530,7 +536,7 @@ def _constants(arguments: list[Value], keywords: Keywords) -> Any:
     for name, value in [*enumerate(arguments), *keywords.items()]:
         plain = unmarked(value)
         only = next(iter(plain)) if len(plain) == 1 else None
-        if isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class)):
+        if (isinstance(only, Known) and (is_plain(only.value) or isinstance(only.value, Class))) or (isinstance(only, Obj) and only.is_apart):
             found.append((name, only))
     return tuple(found) or None
 

@@ -35,10 +35,12 @@ class Known(Element):
 class Obj(Element):
     """Any object of a class of the tree that was made while the program was followed."""
 
-    __slots__ = ("cls",)
+    __slots__ = ("cls", "is_apart")
 
-    def __init__(self, cls: Any) -> None:
+    def __init__(self, cls: Any, *, is_apart: bool = False) -> None:
         self.cls = cls
+        self.is_apart = is_apart
+        """Whether it stands only for those objects that one call has made."""
 
     def __repr__(self) -> str:
         return f"Obj({self.cls.name})"

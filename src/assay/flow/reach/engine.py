@@ -20,7 +20,6 @@ from assay.flow.reach.elements import (
     Element,
     Elements,
     Known,
-    Obj,
     Value,
     joined,
 )
@@ -101,6 +100,7 @@ class Engine:
         """Options whose product is the number of ranks."""
         self.separate: frozenset[str] = frozenset()
         """Classes of which each object is told apart by the call that made it."""
+        self._reread_for: dict[Cell, frozenset[Context]] = {}
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
@@ -140,7 +140,7 @@ class Engine:
                 if self.runs > MAX_TOTAL_RUNS:
                     self.gave_up = True
                     return
-            if self.overlay is None and self._sweep():
+            if self.overlay is None and (self._sweep() or self._reread()):
                 continue
             waiting = {node: readers for node, readers in self.stalled.items() if node not in self.lenient}
             if not waiting:
@@ -151,12 +151,25 @@ class Engine:
                 for context in readers:
                     self.enqueue(context)
 
+    def _reread(self) -> bool:
+        """Let the start read its options again, now that it is known which writers only serve requests."""
+        element = next(iter(self.elements.known(self.record)))
+        for label, cell in self.cells.items():
+            if label[0] == "attribute" and label[1] is element:
+                writers = frozenset(writer for writer in cell.parts if self.serves(writer))
+                if writers and self._reread_for.get(cell) != writers:
+                    self._reread_for[cell] = writers
+                    for reader in cell.readers:
+                        if reader.runs:
+                            self.enqueue(reader)
+        return bool(self._queue or self._late)
+
     def _sweep(self) -> bool:
         """Forget what contexts have handed on that nobody calls any more; True if something moves again."""
         levels: dict[Context, int] = {}
         roots = [each for each in self.contexts.values() if each.is_root]
         for level in (ALWAYS, SOMETIMES, PERHAPS):
-            pending = [each for each in roots if each.level == level or level < ALWAYS and each in levels]
+            pending = [each for each in roots if each.level == level or (level < ALWAYS and each in levels)]
             pending += [each for each in levels if each not in pending]
             for each in pending:
                 levels.setdefault(each, level)
@@ -499,4 +512,3 @@ class Engine:
         """Note that an option is read there."""
         if self.overlay is None:
             self.record_reads.setdefault(name, {})[node] = context
-

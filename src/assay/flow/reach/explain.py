@@ -213,4 +213,4 @@ def _writer(context: Context, name: str) -> ast.AST:
     return node
 
 
-__all__ = ["Any", "Explainer", "NEVER"]
+__all__ = ["NEVER", "Any", "Explainer"]

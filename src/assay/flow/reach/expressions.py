@@ -231,7 +231,9 @@ def import_names(run: Runner, node: ast.ImportFrom) -> bool:
         if alias.name == "*":
             continue
         name = alias.asname or alias.name
-        run.bind(name, imported(run, source, alias.name) if inside else external(run, f"{source}.{alias.name}"))
+        run.bind(
+            name, imported(run, source, alias.name) if inside else external(run, f"{source}.{alias.name}")
+        )
     return True
 
 
@@ -315,8 +317,14 @@ def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
         if at + 1 == len(node.values):
             found = joined(found, value)
         elif stop:
-            kept = value if not go else frozenset(
-                e for e in value if not isinstance(e, Known) or known_truth(run.i, e.value) is stops_on_true
+            kept = (
+                value
+                if not go
+                else frozenset(
+                    e
+                    for e in value
+                    if not isinstance(e, Known) or known_truth(run.i, e.value) is stops_on_true
+                )
             )
             found = joined(found, kept)
         remarks = remarks | marks(value)
@@ -653,7 +661,7 @@ def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
         found = run.read(engine.attribute_cell(each, "[]"))
         if each.kind == "dict":
             keys = run.read(engine.attribute_cell(each, "keys"))
-            return (keys or found and RUN), (SOMETIMES if keys or found else NEVER)
+            return (keys or (found and RUN)), (SOMETIMES if keys or found else NEVER)
         return found, (SOMETIMES if found else NEVER)
     if isinstance(each, Obj):
         method = engine.class_attribute(each.cls, "__iter__")
@@ -714,4 +722,4 @@ TABLE: Mapping[type[ast.expr], Callable[[Runner, Any], Value]] = {
     ast.YieldFrom: _yield_from,
     ast.Slice: _slice,
 }
-__all__ = ["Decorated", "Member", "Method", "RUNTIME", "TABLE"]
+__all__ = ["RUNTIME", "TABLE", "Decorated", "Member", "Method"]

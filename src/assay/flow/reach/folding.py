@@ -17,15 +17,16 @@ from assay.flow.values import (
     Raised,
     Strict,
     Touched,
+    Unknown,
     VDict,
     VList,
-    Unknown,
     VSet,
 )
 
 if TYPE_CHECKING:
     from assay.flow.reach.context import Cell, Context
     from assay.flow.reach.engine import Engine
+
 
 def only(held: Value, initial: Value) -> Any:
     """The one value that a cell holds, or comes to hold after its first; else `MISSING`."""
@@ -51,9 +52,7 @@ def alike(one: Any, other: Any, depth: int = 0) -> bool:
             for name in {*one.attributes, *other.attributes}
         )
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(
-            alike(a, b, depth + 1) for a, b in zip(one, other, strict=True)
-        )
+        return len(one) == len(other) and all(alike(a, b, depth + 1) for a, b in zip(one, other, strict=True))
     if isinstance(one, dict):
         return list(one) == list(other) and all(alike(one[key], other[key], depth + 1) for key in one)
     return False
@@ -151,7 +150,9 @@ class Folding:
             if overlay is None or not (found.reads & overlay.changed):
                 self.memory[key] = found
         elif overlay is not None and found.reads & overlay.changed:
-            found = overlay.refold(key, found, lambda: self.evaluate(overlay.counterparts(operands), evaluate))
+            found = overlay.refold(
+                key, found, lambda: self.evaluate(overlay.counterparts(operands), evaluate)
+            )
         for each in found.reads:
             engine.key_readers.setdefault(each, {})[context] = None
         return found.value

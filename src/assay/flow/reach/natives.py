@@ -82,7 +82,9 @@ def vague(values: list[Value]) -> Value:
     return RUN | remarks
 
 
-_SILENT = frozenset({"print", "warn", "setLevel", "addHandler", "basicConfig", "simplefilter", "filterwarnings"})
+_SILENT = frozenset(
+    {"print", "warn", "setLevel", "addHandler", "basicConfig", "simplefilter", "filterwarnings"}
+)
 
 
 def _isinstance(run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
@@ -201,7 +203,9 @@ def _take_pairs(run: Runner, element: Element, items: Value) -> None:
         owners.store_item(run, element, part(run, one, 0), part(run, one, 1))
 
 
-def _pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool) -> Value:
+def _pairs(
+    run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool
+) -> Value:
     from assay.flow.reach.expressions import iterated
 
     engine = run.engine
@@ -360,7 +364,9 @@ def method(
     return vague([frozenset({receiver}), *values])
 
 
-_SAME_MODULE = frozenset({"eval", "train", "to", "cuda", "half", "float", "bfloat16", "requires_grad_", "apply"})
+_SAME_MODULE = frozenset(
+    {"eval", "train", "to", "cuda", "half", "float", "bfloat16", "requires_grad_", "apply"}
+)
 
 
 def _of_module(run: Runner, node: ast.AST, name: str, receiver: Obj, arguments: list[Value]) -> Value:
@@ -391,7 +397,9 @@ def _of_module(run: Runner, node: ast.AST, name: str, receiver: Obj, arguments: 
 _LOGS = frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log", "warn", "warning_once", "info_once"}
 )
-_CHANGES = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "appendleft", "push", "put"})
+_CHANGES = frozenset(
+    {"append", "extend", "add", "insert", "update", "setdefault", "appendleft", "push", "put"}
+)
 
 
 def _strict_method(
@@ -432,7 +440,9 @@ def _of_known_dict(run: Runner, node: ast.AST, name: str, receiver: Known, argum
     made = engine.elements.one(("view", node), lambda: Seq(node, "list"))
     held = owners.item(run, node, frozenset({receiver}), RUN)
     if name == "items":
-        return _pairs(run, node, [engine.elements.known(tuple(receiver.value)), held and made], {}, counted=False)
+        return _pairs(
+            run, node, [engine.elements.known(tuple(receiver.value)), held and made], {}, counted=False
+        )
     run.write(engine.attribute_cell(next(iter(made)), "[]"), held if name == "values" else RUN)
     return made
 
@@ -468,7 +478,7 @@ def _of_collection(
         if name == "setdefault":
             owners.store_item(run, each, first, default)
         is_dict = isinstance(each, Seq) and each.kind == "dict"
-        held = owners._item_of_seq(run, each, first) if is_dict and first else run.read(cell)  # type: ignore[arg-type] # noqa: SLF001
+        held = owners._item_of_seq(run, each, first) if is_dict and first else run.read(cell)  # type: ignore[arg-type]
         found = joined(held, default) if is_dict else held or RUN
         return found | (first & MARKS)
     if name == "items":
@@ -499,4 +509,4 @@ def _of_collection(
     return vague(arguments)
 
 
-__all__ = ["Native", "SOMETIMES"]
+__all__ = ["SOMETIMES", "Native"]

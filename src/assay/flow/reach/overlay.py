@@ -256,7 +256,7 @@ class Overlay:
             self._levels[callee] = min(level, self.level(caller))
             self.via[callee] = (caller, node)
         engine = self.engine
-        if callee.runs == 0 and callee not in self._outcomes and callee not in engine._running:  # noqa: SLF001
+        if callee.runs == 0 and callee not in self._outcomes and callee not in engine._running:
             if engine.depth < 60 and not self._is_done():
                 engine.run(callee)
             else:
@@ -422,9 +422,7 @@ class Overlay:
         if event.kind == "log":
             what = "log"
         deciding = differing(event.path, seen, base)
-        self.found.effects.append(
-            Effect(context, event.node, event.path, level, what, event.says, deciding)
-        )
+        self.found.effects.append(Effect(context, event.node, event.path, level, what, event.says, deciding))
 
     def _judge_edges(
         self,

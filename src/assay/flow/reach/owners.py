@@ -380,9 +380,7 @@ def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None
             return held or RUN
         from assay.flow.reach import calling
 
-        return calling.call_element(
-            run, node, next(iter(engine.elements.method(method, each))), [key], {}
-        )
+        return calling.call_element(run, node, next(iter(engine.elements.method(method, each))), [key], {})
     if isinstance(each, Thing):
         return RUN
     if isinstance(each, Doubt):

@@ -62,7 +62,9 @@ class Readers:
         """Every line outside the arguments' own class that reads an option, with what becomes of it."""
         found: dict[tuple[str, int], Read] = {}
         for node, context in self.engine.record_reads.get(name, {}).items():
-            read = self._read(context.state.module, node, context.name, "same", "has the same result in both runs")
+            read = self._read(
+                context.state.module, node, context.name, "same", "has the same result in both runs"
+            )
             found[(read.site.file, read.site.line)] = read
         for mention in self.sites.mentions(name):
             if mention.kind not in _READING or mention.module.file == self.record_file:
@@ -79,13 +81,19 @@ class Readers:
         if scope.function is not None and scope.function in self._reached:
             kept = self._kept_away(mention.module, scope)
             if kept is not None:
-                return self._read(mention.module, mention.node, function, "unreached", "this test is false", kept)
+                return self._read(
+                    mention.module, mention.node, function, "unreached", "this test is false", kept
+                )
             if mention.node in self.engine.unbound.get(name, {}):
                 return self._read(
                     mention.module, mention.node, function, "unclassified", "of which object is not known"
                 )
             return self._read(
-                mention.module, mention.node, function, "same", "reads it of another object, or of one that is equal"
+                mention.module,
+                mention.node,
+                function,
+                "same",
+                "reads it of another object, or of one that is equal",
             )
         reason = self._why_not(mention.module, scope, 0)
         if reason is None:
@@ -225,7 +233,9 @@ class Readers:
             return self._why_not(call.module, scope, depth + 1)
         guard = self._kept_away(call.module, scope)
         if guard is not None:
-            return Reason(guard, f"it is called under a test that is false ({guard.site.file.rpartition('/')[2]})")
+            return Reason(
+                guard, f"it is called under a test that is false ({guard.site.file.rpartition('/')[2]})"
+            )
         if call.kind in ("string", "reference"):
             return None
         return Reason(None, "the calls of that name go to other objects here")
@@ -236,7 +246,9 @@ class Readers:
         return Reason(None, f"{module.file} is not loaded here")
 
 
-_HARDWARE = re.compile(r"(^|_)(sm\d+|sm|capability|blackwell|hopper|ampere|cuda|hip|npu|xpu|hpu|cpu|musa)(_|$)")
+_HARDWARE = re.compile(
+    r"(^|_)(sm\d+|sm|capability|blackwell|hopper|ampere|cuda|hip|npu|xpu|hpu|cpu|musa)(_|$)"
+)
 _OF_MODELS = frozenset(
     {"hf_config", "model_config", "config", "architectures", "model_type", "quant_config", "is_hybrid_swa"}
 )

@@ -228,7 +228,11 @@ class Runner:
             wrote = cell in self.outcome.writes
             if isinstance(owner, Known) and owner.value is self.engine.record:
                 return self.engine.read_record(cell, self.context, wrote=wrote)
-            if not wrote and owner is self.context.receiver and getattr(self.context.node, "name", "") in _MAKING:
+            if (
+                not wrote
+                and owner is self.context.receiver
+                and getattr(self.context.node, "name", "") in _MAKING
+            ):
                 return self.engine.read_before(cell, self.context, once=True)
         return self.engine.read(cell, self.context)
 
@@ -682,7 +686,11 @@ def _catches(_run: Runner, handler: ast.ExceptHandler, death: Death) -> bool:
     raised = death.type_name.rpartition(".")[2]
     if names & _BROAD or raised in names:
         return True
-    broader = {"ModuleNotFoundError": {"ImportError"}, "KeyError": {"LookupError"}, "FileNotFoundError": {"OSError"}}
+    broader = {
+        "ModuleNotFoundError": {"ImportError"},
+        "KeyError": {"LookupError"},
+        "FileNotFoundError": {"OSError"},
+    }
     return bool(broader.get(raised, set()) & names)
 
 
@@ -746,7 +754,9 @@ def _match(run: Runner, node: ast.Match) -> bool:
     ends = [env]
     for case in node.cases:
         run.level, run.env, run.path = min(level, SOMETIMES), dict(env), path
-        for name in (each.name for each in ast.walk(case.pattern) if isinstance(each, ast.MatchAs) and each.name):
+        for name in (
+            each.name for each in ast.walk(case.pattern) if isinstance(each, ast.MatchAs) and each.name
+        ):
             run.bind(name, RUN)
         if run.block(case.body):
             ends.append(run.env)
@@ -788,4 +798,4 @@ STATEMENTS: Mapping[type[ast.stmt], Callable[[Runner, Any], bool]] = {
     ast.Pass: _pass,
     ast.Delete: _pass,
 }
-__all__ = ["External", "Instance", "NOTHING", "Runner", "unmarked"]
+__all__ = ["NOTHING", "External", "Instance", "Runner", "unmarked"]

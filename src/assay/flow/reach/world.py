@@ -169,7 +169,9 @@ _ANSWERING = frozenset(
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
 _STARTING = frozenset({"Process", "Thread", "Timer"})
-_HANDING_ON = frozenset({"run", "run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"})
+_HANDING_ON = frozenset(
+    {"run", "run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"}
+)
 
 
 def call(
@@ -198,7 +200,9 @@ def call(
         remarks = remarks | (spread.positional & MARKS)
     kind = effect_of(label, last)
     if kind:
-        run.event(node, kind, f"calls {label}" if label else "calls something of run time", changed=bool(remarks))
+        run.event(
+            node, kind, f"calls {label}" if label else "calls something of run time", changed=bool(remarks)
+        )
     escape(run, node, values)
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
@@ -311,7 +315,9 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
     for value in values:
         for each in value - MARKS:
             inner = each.function if isinstance(each, Method) else getattr(each, "value", None)
-            callable_known = isinstance(each, Known) and isinstance(inner, Function | Wrapped | Partial | Decorated)
+            callable_known = isinstance(each, Known) and isinstance(
+                inner, Function | Wrapped | Partial | Decorated
+            )
             callable_method = isinstance(each, Method) and not isinstance(inner, str)
             if callable_known or callable_method or isinstance(each, Closure | Applied):
                 level = run.level
