@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +60,8 @@ class Baseline:
         """The engine, while what A's start has changed still stands."""
         assert self._record is not None
         i = self._interpreter
+        collects = gc.isenabled()
+        gc.disable()  # nearly everything that is made lives as long as the analysis
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, RECURSION))
         i.machine.recording = 1
@@ -71,6 +74,8 @@ class Baseline:
         finally:
             i.outside.is_serving = False
             i.end()
+            if collects:
+                gc.enable()
             sys.setrecursionlimit(limit)
 
     @property

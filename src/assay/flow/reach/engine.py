@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 60
 MAX_EARLY = 4
+MAX_SPLITS = 4
 MAX_RUNS = 25
 MAX_REPEATS = 60
 MAX_TOTAL_RUNS = 60_000
@@ -100,7 +101,12 @@ class Engine:
         """Options whose product is the number of ranks."""
         self.separate: frozenset[str] = frozenset()
         """Classes of which each object is told apart by the call that made it."""
+        self.starting: set[Context] = set()
+        """What runs at the start, once that is known: it does not see what only requests write."""
+        self._splits = 0
         self._reread_for: dict[Cell, frozenset[Context]] = {}
+        self.bases: dict[Context, dict[ast.AST, Any]] = {}
+        """What each expression of a context came to in run A, where a comparison has asked for it."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
@@ -140,7 +146,7 @@ class Engine:
                 if self.runs > MAX_TOTAL_RUNS:
                     self.gave_up = True
                     return
-            if self.overlay is None and (self._sweep() or self._reread()):
+            if self.overlay is None and (self._sweep() or self._split() or self._reread()):
                 continue
             waiting = {node: readers for node, readers in self.stalled.items() if node not in self.lenient}
             if not waiting:
@@ -150,6 +156,28 @@ class Engine:
                 self.lenient.add(node)
                 for context in readers:
                     self.enqueue(context)
+
+    def _split(self) -> bool:
+        """Tell what runs at the start from what only requests reach; True if something is to be read again."""
+        starting: set[Context] = set()
+        pending = [each for each in self.contexts.values() if each.is_root and each.level == ALWAYS]
+        while pending:
+            at = pending.pop()
+            if at not in starting:
+                starting.add(at)
+                pending += [callee for (_, callee), edge in at.outcome.edges.items() if not edge.repeats]
+        if starting == self.starting or self._splits >= MAX_SPLITS:
+            return False
+        self._splits += 1
+        changed = starting ^ self.starting
+        self.starting = starting
+        for label, cell in self.cells.items():
+            if label[0] == "attribute" and any(writer in changed for writer in cell.parts):
+                if any(writer not in starting for writer in cell.parts):
+                    for reader in cell.readers:
+                        if reader.runs and reader in starting:
+                            self.enqueue(reader)
+        return bool(self._queue or self._late)
 
     def _reread(self) -> bool:
         """Let the start read its options again, now that it is known which writers only serve requests."""
@@ -384,11 +412,22 @@ class Engine:
     def read(self, cell: Cell, context: Context) -> Value:
         """What a cell holds; the context runs again when that changes."""
         cell.readers[context] = None
+        if context in self.starting and cell.label[0] == "attribute":
+            kept = self._of_the_start(cell)
+            if kept is not None:
+                value = self.summed(cell, kept)
+                return joined(value, before(cell, kept)) if context in kept else value
         if self.overlay is not None:
             return self.overlay.read(cell, context)
         if context in cell.parts:  # it may read before it writes
             return joined(cell.value, before(cell, cell.parts))
         return cell.value
+
+    def _of_the_start(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]] | None:
+        """What the start writes into a cell, where requests write it too; None if that makes no difference."""
+        parts = cell.parts if self.overlay is None else self.overlay.parts(cell)
+        kept = {writer: part for writer, part in parts.items() if writer in self.starting}
+        return kept if kept and len(kept) < len(parts) else None
 
     def read_record(self, cell: Cell, context: Context, *, wrote: bool) -> Value:
         """An option that workers write: at the start nobody sees what only a request may change."""

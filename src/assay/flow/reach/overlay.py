@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 700
 MAX_RUNS_AFTER = 60
+MAX_OTHERS_AFTER = 12
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
 
@@ -83,6 +84,8 @@ class Overlay:
         """A heap: what stands nearer to the entry comes first."""
         self._queued: set[Context] = set()
         self._first: int | None = None
+        self._mourning: set[Context] = set()
+        """Callers of functions that now raise."""
         self.found = Found()
         self.count = 0
         self._pair(engine.record, record)
@@ -266,7 +269,11 @@ class Overlay:
         """What each expression of a context came to in run A; nothing if A never ran it."""
         source = self.partners.get(context, context)
         if source not in self._bases:
-            seen: dict[ast.AST, Any] = {}
+            seen: dict[ast.AST, Any] | None = self.engine.bases.get(source)
+            if seen is not None:
+                self._bases[source] = seen
+                return seen
+            seen = {}
             if source.runs and source.level > NEVER:
                 engine = self.engine
                 engine.overlay = None
@@ -276,6 +283,7 @@ class Overlay:
                     run.run_function()
                 finally:
                     engine.overlay = self
+                engine.bases[source] = seen
             self._bases[source] = seen
         return self._bases[source]
 
@@ -324,6 +332,8 @@ class Overlay:
         for reader in cell.readers:
             if reader.runs or reader in self._outcomes:
                 self.enqueue(reader)
+                if outcome.death is not None:
+                    self._mourning.add(reader)
 
     def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
         for node, callee in old.edges:
@@ -367,7 +377,7 @@ class Overlay:
             self._queued.discard(context)
             if self.level(context) == NEVER:
                 continue
-            if self._first is not None and self.level(context) < ALWAYS:
+            if self._first is not None and not self._may_end_it(context):
                 continue
             self._runs[context] = self._runs.get(context, 0) + 1
             if self._runs[context] > MAX_REPEATS:
@@ -379,6 +389,13 @@ class Overlay:
             engine.run(context)
         self._look_for_death()
         return self.found
+
+    def _may_end_it(self, context: Context) -> bool:
+        """Whether a context is worth a run once an effect is known: B might still stop with an error there."""
+        if self.level(context) < ALWAYS:
+            return False
+        assert self._first is not None
+        return context.runs == 0 or context in self._mourning or self.count < self._first + MAX_OTHERS_AFTER
 
     def _is_done(self) -> bool:
         if self._first is None:
