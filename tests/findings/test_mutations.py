@@ -27,7 +27,7 @@ SPREAD = 11
 CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key=group_of)
 
 KNOWN: dict[str, str] = {
-    "eplb-without-ep-check": "the recorder that a module holds first is still taken for possible when it starts",
+    "eplb-without-ep-check": "the recorder that a module holds at first is taken for one that may start",
     "request-level-with-logging-on": "wrong before it already, see the case of that option",
     "low-values-first-sorted-anyway": "that a list is sorted by another key is not seen as an effect",
 }
