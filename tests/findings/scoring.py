@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,13 +71,16 @@ class Answer:
         return any(name == file and abs(int(at) - line) <= NEAR for name, _, at in named)
 
     def __str__(self) -> str:
-        found = self.found
-        lines = "".join(f"\n      {each.file}:{each.line} {each.says}" for each in found.evidence[:12])
-        atoms = f"\n   open: {'; '.join(found.open_atoms[:6])}" if found.open_atoms else ""
-        return (
-            f"{name_of(self.wanted)}\n   wanted {self.wanted['verdict']}, got {found.verdict} ({found.subkind})"
-            f"\n   {found.summary}\n   by hand: {self.wanted['why']} {' '.join(self.wanted['lines'])}{atoms}{lines}"
+        found, wanted = self.found, self.wanted
+        lines = (
+            name_of(wanted),
+            f"   wanted {wanted['verdict']}, got {found.verdict} ({found.subkind})",
+            f"   {found.summary}",
+            f"   by hand: {wanted['why']} {' '.join(wanted['lines'])}",
+            *(f"   open: {each}" for each in found.open_atoms[:6]),
+            *(f"      {each.file}:{each.line} {each.says}" for each in found.evidence[:12]),
         )
+        return "\n".join(lines)
 
 
 def name_of(wanted: Wanted) -> str:
@@ -117,3 +121,8 @@ class Scorer:
                 found = ask(self._case(wanted), wanted["option"], json.loads(wanted["value"]))
             self._answers[name] = Answer(wanted, found)
         return self._answers[name]
+
+
+def say(text: str) -> None:
+    """Print it; pytest shows it with -s, or when the test fails."""
+    sys.stdout.write(f"{text}\n")

@@ -1,29 +1,42 @@
-"""One change of an engine's source changes the verdict as it must, which proves that nothing is special-cased."""
+"""One change of an engine's source changes the verdict as it must: nothing is special-cased.
+
+By default a fixed spread is run; ASSAY_MUTATIONS=1 runs all.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.findings.scoring import Scorer, group_of, no_collection, opened_case
+from tests.findings.scoring import Scorer, group_of, no_collection, opened_case, say
 
 from assay.findings import ask
 
 Mutation = dict[str, Any]
 
 ALL: list[Mutation] = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())["mutation"]
-SPREAD = 4
+SPREAD = 11
 """Of so many mutations one is run by default."""
 
 CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key=group_of)
 
-KNOWN: frozenset[str] = frozenset()
-"""Mutations after which, or before which, the verdict is wrong; one that comes out right must leave the list."""
+KNOWN: dict[str, str] = {
+    "eplb-without-ep-check": "the recorder that a module holds at first is taken for one that may start",
+    "download-dir-not-handed-on": "a reader that is left stays unclassified, and the answer is unknown",
+    "registry-names-swapped": "the Triton backend's reader is said to come to the same, see the case",
+    "symm-mem-guard-covers-12": "the subscript is not seen to raise; then the device that is set counts",
+    "request-level-with-logging-on": "wrong before it already, see the case of that option",
+    "low-values-first-sorted-anyway": "that a list is sorted by another key is not seen as an effect",
+}
+"""Mutations after which, or before which, the verdict is wrong, with the cause; one that comes out right
+leaves the list.
+"""
 
 pytestmark = pytest.mark.registry
 
@@ -34,6 +47,7 @@ def scorer(engine_tree: Callable[[str], Path], tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.parametrize("mutation", CHOSEN, ids=lambda mutation: mutation["name"])
+@pytest.mark.timeout(600)
 def test_the_verdict_follows(
     mutation: Mutation, scorer: Scorer, engine_tree: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -43,16 +57,16 @@ def test_the_verdict_follows(
         after = ask(case, mutation["option"], json.loads(mutation["value"]))
     got = {"before": before.verdict, "after": after.verdict}
     wanted = {"before": mutation["before"], "after": mutation["after"]}
-    print(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
+    say(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
     for each in (*before.evidence[:5], None, *after.evidence[:5]):
-        print(f"      {each.file}:{each.line} {each.says}" if each else "      after:")
-    print(f"   open: {after.open_atoms[:5]}\n   by hand: {mutation['why']}")
+        say(f"      {each.file}:{each.line} {each.says}" if each else "      after:")
+    say(f"   open: {after.open_atoms[:5]}\n   by hand: {mutation['why']}")
     assert (got != wanted) == (mutation["name"] in KNOWN), (got, wanted)
 
 
 def test_few_are_known_to_fail() -> None:
     names = {each["name"] for each in ALL}
-    assert names >= KNOWN
+    assert names >= set(KNOWN)
     assert len(names) - len(KNOWN) >= 60
 
 
@@ -75,8 +89,6 @@ class mutated:
         return self._copy
 
     def __exit__(self, *_: object) -> None:
-        import shutil
-
         shutil.rmtree(self._copy)
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from assay.engines import engine_named, option_history
 from assay.facts import Facts
 from assay.findings import words as command
 from assay.findings.records import given_up
-from assay.flow import Alternative, Baseline, EngineSource, Rejection, Resolution, baseline
+from assay.flow import (
+    Alternative,
+    Baseline,
+    Difference,
+    EngineSource,
+    Rejection,
+    Resolution,
+    WriteBack,
+    baseline,
+)
 from assay.source import ArgumentWord, Constant, Option, Parsed, ReadConfig, parse
 
 
@@ -26,6 +36,16 @@ class Run:
     """What the engine's parser makes of them."""
     base: Baseline
     """The run."""
+
+    @cached_property
+    def stops(self) -> Difference | None:
+        """The line at which a worker surely stops; found once, since it follows the whole engine."""
+        return self.base.failure
+
+    @cached_property
+    def write_backs(self) -> tuple[WriteBack, ...]:
+        """Options that the running engine sets itself."""
+        return self.base.write_backs
 
 
 @dataclass(frozen=True)
@@ -74,8 +94,10 @@ class Start:
     """Whether it does."""
     resolution: Resolution
     """What its arguments resolve to."""
-    doubts: tuple[Rejection, ...]
+    doubts: tuple[Rejection, ...] = ()
     """Lines that may raise, for `unsure`."""
+    stops: Difference | None = None
+    """The line at which a worker stops, for `fails` if start-up code does not."""
 
 
 class Case:
@@ -171,8 +193,11 @@ class Case:
         """Whether that command line starts, workers included."""
         base = baseline(self.source, self.facts, words, read_config=read_config)
         found = base.resolution
-        if found.status == "rejected" or base.failure is not None:
-            return Start("fails", found, ())
+        if found.status == "rejected":
+            return Start("fails", found)
+        stops = base.failure
+        if stops is not None:
+            return Start("fails", found, stops=stops)
         known = {(each.site, each.when) for each in self.present.base.resolution.possible_rejections}
         doubts = tuple(
             each

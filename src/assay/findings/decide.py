@@ -261,13 +261,13 @@ def _dead(case: Case, question: Question, one: Resolution, two: Resolution) -> F
         "nobody_reads",
         f"nothing in {case.version} reads {named(question)}",
         evidence=(
-            *shown.evidence(question.option.declared_at, "declares it; no other line of the source names it"),
             *(
                 line
                 for field in case.source.declarations.fields
                 if field.name == question.option.field
-                for line in shown.evidence(field.declared_at, "the field that holds it")
+                for line in shown.evidence(field.declared_at, "the field that holds it; nothing reads it")
             ),
+            *shown.evidence(question.option.declared_at, "declares it; no other line of the source names it"),
         ),
         resolved=values(question, one, two),
     )

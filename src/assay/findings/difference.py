@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from assay.findings import shown
+from assay.findings import cited, shown
 from assay.findings.case import Question
 from assay.findings.draft import finding, named, quoted, values
-from assay.findings.finding import Evidence, Finding
+from assay.findings.finding import Finding
 from assay.findings.records import Changes, equal
 from assay.flow import Alternative, Difference, Guard, Read
 
@@ -26,7 +26,7 @@ _MOST_READS = 6
 
 def followed(question: Question, other: Alternative, found: Changes) -> Finding:
     """The verdict from the lines that read what differs."""
-    difference = other.difference((*found.fields, *found.unsure))
+    difference = other.difference((*found.fields, *found.unsure, *found.environment))
     if difference.outcome == "raises":
         return _raises(question, other, difference)
     if difference.outcome == "effect":
@@ -42,7 +42,7 @@ def _raises(question: Question, other: Alternative, difference: Difference) -> F
         question,
         "raises_in_worker",
         f"a worker stops with an error: {difference.message or 'see the cited line'}",
-        evidence=_effect_lines(difference, says),
+        evidence=cited.of_error(difference, says),
         guards=shown.conditions(difference.guards, None),
         resolved=values(question, other.base.resolution, other.resolution),
     )
@@ -58,22 +58,12 @@ def _effective(question: Question, other: Alternative, found: Changes, differenc
         question,
         subkind,
         f"{named(question)} {quoted(question.shown)} has an effect here: {does}{also}",
-        evidence=_effect_lines(difference, does),
+        evidence=cited.of_effect(question, found, other.resolution, difference, does),
         guards=shown.conditions(difference.guards, None),
         when=difference.when,
         side_effects=shown.side_effects(other.base.resolution, other.resolution, others),
         resolved=values(question, other.base.resolution, other.resolution),
     )
-
-
-def _effect_lines(difference: Difference, says: str) -> tuple[Evidence, ...]:
-    """The deciding line, then the calls that lead to it, innermost first, then other lines that read it."""
-    effect = difference.effect
-    lines = shown.evidence(effect.site, says) if effect is not None else ()
-    for step in reversed(difference.chain):
-        lines += shown.evidence(step.site, step.says)
-    told = tuple(read for read in difference.reads if read.state == "tells")
-    return lines + tuple(line for read in told[:_MOST_READS] for line in _read_line(read))
 
 
 def _others(question: Question, found: Changes) -> tuple[str, ...]:
@@ -82,7 +72,7 @@ def _others(question: Question, found: Changes) -> tuple[str, ...]:
 
 def _written_back(question: Question, other: Alternative, difference: Difference) -> Finding | None:
     """The running engine sets this very value itself."""
-    for back in (*other.base.write_backs, *difference.write_backs):
+    for back in (*question.run.write_backs, *difference.write_backs):
         asked = question.asked
         fits = back.known and back.certain and asked.known and equal(back.value, asked.value)
         if back.name == question.option.field and fits:
@@ -98,25 +88,16 @@ def _written_back(question: Question, other: Alternative, difference: Difference
 
 def _no_op(question: Question, other: Alternative, found: Changes, difference: Difference) -> Finding:
     subkind, deciding = _reason(difference)
-    lines: tuple[Evidence, ...] = ()
-    if deciding is not None and deciding.guards:
-        lines += shown.lines_of_tests(deciding.guards[-1:], 1)
-    ordered = sorted(difference.reads, key=lambda read: read is not deciding)
-    lines += tuple(line for read in ordered[:_MOST_READS] for line in _read_line(read))
     why = f": {deciding.says}" if deciding is not None and deciding.says else ""
     return finding(
         question,
         subkind,
         f"{named(question)} {quoted(question.shown)} changes nothing here{why}",
-        evidence=lines,
+        evidence=cited.of_nothing(question, found, other.resolution, difference.reads, deciding),
         guards=shown.conditions(deciding.guards, None) if deciding is not None else (),
         side_effects=shown.side_effects(other.base.resolution, other.resolution, _others(question, found)),
         resolved=values(question, other.base.resolution, other.resolution),
     )
-
-
-def _read_line(read: Read) -> tuple[Evidence, ...]:
-    return shown.evidence(read.site, read.says or f"reads it: {read.state}")
 
 
 def _reason(difference: Difference) -> tuple[str, Read | None]:
@@ -160,7 +141,7 @@ def reason_of(guard: Guard) -> str:
 def _open(question: Question, other: Alternative, found: Changes, difference: Difference) -> Finding:
     unsure = [read for read in difference.reads if read.state in ("open", "unclassified")]
     followed = bool(unsure) and all(read.state == "open" for read in unsure)
-    lines = tuple(line for read in unsure[:_MOST_READS] for line in _read_line(read))
+    lines = tuple(line for read in unsure[:_MOST_READS] for line in cited.read_line(read))
     lines = lines or tuple(
         line for site in question.option.mentions for line in shown.evidence(site, "names it")
     )

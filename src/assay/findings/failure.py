@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from assay._value import Value
 from assay.findings import shown
 from assay.findings.case import Case, Question, Run, Start
+from assay.findings.cited import few
 from assay.findings.draft import finding, message, named, quoted, raising, values
 from assay.findings.finding import Condition, Evidence, Finding
 from assay.findings.refused import parser_refuses
 from assay.findings.words import added, less_entries, without, wording
-from assay.flow import Guard
+from assay.flow import Difference, Guard, Rejection
 from assay.source import Option
 
 _OPTION = "option "
 _MOST_TRIES = 200
 """So many settings are tried at most; each costs one resolution."""
+_MOST_FOLLOWED = 6
+"""So many where a worker stops: each that resolves is followed into the workers anew."""
 
 
 class Failure(Value):
@@ -62,23 +65,31 @@ def failure_of(run: Run) -> Failure | None:
     if resolution.status == "rejected" and resolution.rejection is not None:
         rejection = resolution.rejection
         named_by_parser = [each.option.dest for each in run.parsed.problems if each.option is not None]
-        return Failure(
-            phase=rejection.phase,
-            message=message(rejection),
-            evidence=raising(rejection),
-            guards=shown.conditions(rejection.guards),
-            options=_blamed(run, rejection.guards, rejection.message, named_by_parser),
-        )
-    stopped = run.base.failure
+        return _rejected(rejection, _blamed(run, rejection.guards, rejection.message, named_by_parser))
+    stopped = run.stops
     if stopped is None:
         return None
+    return _stopped(stopped, _blamed(run, stopped.guards, stopped.message, []))
+
+
+def _rejected(rejection: Rejection, options: tuple[str, ...]) -> Failure:
+    return Failure(
+        phase=rejection.phase,
+        message=message(rejection),
+        evidence=raising(rejection),
+        guards=shown.conditions(rejection.guards),
+        options=options,
+    )
+
+
+def _stopped(stopped: Difference, options: tuple[str, ...]) -> Failure:
     site = stopped.effect.site if stopped.effect else None
     return Failure(
         phase="worker",
         message=stopped.message,
         evidence=(*shown.evidence(site, f"raises: {stopped.message}"), *shown.lines_of_tests(stopped.guards)),
         guards=shown.conditions(stopped.guards, None),
-        options=_blamed(run, stopped.guards, stopped.message, []),
+        options=options,
     )
 
 
@@ -97,19 +108,49 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
     refused = parser_refuses(question)
     if refused is not None:
         return refused
+    about = "the deployment's own command does not start"
+    if case.gives(question.option):
+        about = "the command does not start without it either"
     if question.wording.words:
         start = case.start(question.words, question.run.read_config)
         if start.outcome != "fails":
             return _mended(question, failure, start)
-    about = "the deployment's own command does not start"
-    if case.gives(question.option):
-        about = "the command does not start without it either"
+        own = _stops(start)
+        if own is not None and not _is_known(own, (failure, failure_of(case.present))):
+            return _fails_too(question, failure, own, about)
     return finding(
         question,
         "command_does_not_start",
         f"{about}, and {named(question)} {quoted(question.shown)} does not mend that: {failure.message}",
         evidence=failure.evidence,
         guards=failure.guards,
+        resolved=values(question, one, None) if one.fields else None,
+    )
+
+
+def _stops(start: Start) -> Failure | None:
+    """Where a command stops that fails."""
+    rejection = start.resolution.rejection
+    if rejection is not None:
+        return _rejected(rejection, ())
+    return _stopped(start.stops, ()) if start.stops is not None else None
+
+
+def _is_known(own: Failure, others: Iterable[Failure | None]) -> bool:
+    """Whether it stops at the line of another run, for which the option is not to blame."""
+    return any(each is not None and own.evidence[:1] == each.evidence[:1] for each in others)
+
+
+def _fails_too(question: Question, failure: Failure, own: Failure, about: str) -> Finding:
+    """With the option, the command stops at another line."""
+    one = question.run.base.resolution
+    refused = f"{named(question)} {quoted(question.shown)} is refused here: {own.message}"
+    return finding(
+        question,
+        "raises_in_worker" if own.phase == "worker" else "rejected_at_start",
+        f"{refused}; {about}: {failure.message}",
+        evidence=few((*own.evidence, *failure.evidence)),
+        guards=own.guards,
         resolved=values(question, one, None) if one.fields else None,
     )
 
@@ -149,7 +190,10 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
     on, at each of its choices, or left out. Numbers and texts are not guessed.
     """
     found = []
-    for option, remedy in itertools.islice(_settings(case, failure), _MOST_TRIES):
+    tries: Iterable[tuple[Option, Remedy]] = _settings(case, failure)
+    if failure.phase == "worker":
+        tries = sorted(tries, key=lambda each: not _is_advised(each[1], failure))[:_MOST_FOLLOWED]
+    for option, remedy in itertools.islice(tries, _MOST_TRIES):
         run = case.present
         if remedy.leave_out:
             words = without(run.parsed, run.words, option)
@@ -160,6 +204,11 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
         if case.start(words, reader).outcome == "starts":
             found.append(remedy)
     return tuple(found)
+
+
+def _is_advised(remedy: Remedy, failure: Failure) -> bool:
+    """Whether the error's text names the setting."""
+    return f"{remedy.option} {remedy.value}" in failure.message.replace("=", " ")
 
 
 def _settings(case: Case, failure: Failure) -> Iterator[tuple[Option, Remedy]]:
