@@ -195,6 +195,8 @@ def _run(i: Interpreter, function: Function, frame: Frame) -> Any:
     machine.frame, machine.loop, frame.guards = frame, None, len(machine.guards)
     machine.depth += 1
     i.running.append(function.node)
+    if machine.strict is not None:
+        machine.strict.functions.add(function.node)
     site = i.site
     i.trace.append(
         (site[0].file, getattr(site[1], "lineno", 0), function.name) if site else ("", 0, function.name)

@@ -49,6 +49,7 @@ def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     for base in node.bases:
         _add_base(made, i.force(i.evaluate(base, frame)))
     body = Frame(frame.module, frame if frame is not frame.module.frame else None)
+    body.is_class = True
     for statement in node.body:
         i.execute(statement, body)
     made.attributes = body.names

@@ -57,12 +57,14 @@ def _name(i: Interpreter, node: ast.Name, frame: Frame) -> Any:
 def lookup(i: Interpreter, name: str, frame: Frame) -> Any:
     """What a name stands for, perhaps deferred."""
     at: Frame | None = frame
+    inside = False
     while at is not None:
-        if name in at.names:
+        if name in at.names and not (at.is_class and inside):  # a function does not see its class's names
             if name in at.origins:
                 i.machine.reads |= at.origins[name]
             value = at.names[name]
             return _bound(i, name, value) if isinstance(value, Choice) else value
+        inside = inside or at.function is not None
         at = at.parent
     state = frame.module
     if i.machine.strict is not None and name in state.rebound:

@@ -261,6 +261,7 @@ class Frame:
         "function",
         "globals",
         "guards",
+        "is_class",
         "module",
         "names",
         "origins",
@@ -276,6 +277,8 @@ class Frame:
         self.origins: dict[str, Origin] = {}
         self.globals: dict[str, Frame | None] = {}
         """Names declared `global` (None) or `nonlocal` (the frame that binds them)."""
+        self.is_class = False
+        """True for a class body: functions inside of it do not see its names."""
         self.function: Function | None = None
         self.receiver: Any = None
         """The first argument, for `super()`."""
@@ -456,13 +459,15 @@ class NotPure(Exception):
 class Strict:
     """What a strict evaluation has read and made: it must depend on nothing else, and change nothing."""
 
-    __slots__ = ("began", "changed", "reads", "touched")
+    __slots__ = ("began", "changed", "functions", "reads", "touched")
 
     def __init__(self, changed: Mapping[tuple[int, str], Callable[[], Any]]) -> None:
         self.changed = changed
         """Attributes (identity of the owner, name) that something else keeps: what it holds, or `MISSING`."""
         self.reads: set[tuple[int, str]] = set()
         self.began = next(_SERIALS)
+        self.functions: set[ast.AST] = set()
+        """The functions that were run."""
         self.touched: dict[int, Any] = {}
         """Older objects that were changed: all of that is undone, and counts if the result holds them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,8 @@ class Folding:
         self.engine = engine
         self.memory: dict[Hashable, Fold] = {}
         self.changed: dict[tuple[int, str], Callable[[], Any]] = {}
+        self.functions: set[ast.AST] = set()
+        """The functions of the tree that strict evaluations have run."""
         self.cells: dict[tuple[int, str], Cell] = {}
         self.former: dict[Hashable, Fold] = {}
         """What evaluations gave that have been forgotten: an equal result is the same object again."""
@@ -178,6 +181,7 @@ class Folding:
         except FAILED:
             value = MISSING
         reads = frozenset(strict.reads)
+        self.functions |= strict.functions
         if value is MISSING:
             return Fold(None, None, reads, operands)
         lifted = self.engine.lift(value)

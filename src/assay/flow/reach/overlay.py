@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 700
 MAX_RUNS_AFTER = 60
-MAX_OTHERS_AFTER = 12
+MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
 

@@ -95,6 +95,10 @@ class Readers:
                 "same",
                 "reads it of another object, or of one that is equal",
             )
+        if scope.function in self.engine.folding.functions:
+            return self._read(
+                mention.module, mention.node, function, "same", "has the same result in both runs"
+            )
         reason = self._why_not(mention.module, scope, 0)
         if reason is None:
             says = "nobody could be found who leads there, or who keeps it away"

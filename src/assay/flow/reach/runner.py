@@ -250,7 +250,7 @@ class Runner:
                 outer = outer.parent
             closure = getattr(self.context.function, "closure", None)
             while closure is not None:
-                if name in closure.names:
+                if name in closure.names and not closure.is_class:
                     return self.engine.lift(closure.names[name])
                 closure = closure.parent
         return self.module_name(self.state, name, node)
