@@ -102,8 +102,10 @@ class Engine:
         """Options whose product is the number of ranks."""
         self.separate: frozenset[str] = frozenset()
         """Classes of which each object is told apart by the call that made it."""
+        self.at_start: set[Context] = set()
+        """What runs at the start, once that is known."""
         self.starting: set[Context] = set()
-        """What runs at the start, once that is known: it does not see what only requests write."""
+        """What runs only at the start: it does not see what only requests write."""
         self._splits = 0
         self.bases: dict[Context, dict[ast.AST, Any]] = {}
         """What each expression of a context came to in run A, where a comparison has asked for it."""
@@ -159,16 +161,17 @@ class Engine:
 
     def _split(self) -> bool:
         """Tell what runs at the start from what only requests reach; True if something is read again."""
-        starting = started(self.contexts.values())
-        if starting == self.starting or self._splits >= MAX_SPLITS:
+        at_start, only_start = started(self.contexts.values())
+        if (at_start, only_start) == (self.at_start, self.starting) or self._splits >= MAX_SPLITS:
             return False
         self._splits += 1
-        changed, self.starting = starting ^ self.starting, starting
+        changed = (at_start ^ self.at_start) | (only_start ^ self.starting)
+        self.at_start, self.starting = at_start, only_start
         for label, cell in self.cells.items():
-            mixed = any(writer not in starting for writer in cell.parts)
-            if label[0] == "attribute" and mixed and any(writer in changed for writer in cell.parts):
+            mixed = any(writer not in at_start for writer in cell.parts)
+            if label[0] == "attribute" and mixed:
                 for reader in cell.readers:
-                    if reader.runs and reader in starting:
+                    if reader.runs and (reader in changed or any(writer in changed for writer in cell.parts)):
                         self.enqueue(reader)
         return bool(self._queue or self._late)
 

@@ -27,13 +27,23 @@ def levels_of(contexts: Collection[Context]) -> dict[Context, int]:
     return levels
 
 
-def started(contexts: Collection[Context]) -> set[Context]:
-    """What runs before the program serves: reached without a loop that has no fixed end."""
+def started(contexts: Collection[Context]) -> tuple[set[Context], set[Context]]:
+    """What runs before the program serves, and of that, what does not run again later."""
+    first = [each for each in contexts if each.is_root and each.level == ALWAYS]
+    at_start = _reached(first, again=False)
+    later = [each for each in contexts if each.is_root and each.level < ALWAYS]
+    for each in contexts:
+        later += [callee for (_, callee), edge in each.outcome.edges.items() if edge.repeats]
+    return at_start, at_start - _reached(later, again=True)
+
+
+def _reached(first: list[Context], *, again: bool) -> set[Context]:
+    """All that these contexts lead to; with `again` also by calls that are made again and again."""
     found: set[Context] = set()
-    pending = [each for each in contexts if each.is_root and each.level == ALWAYS]
+    pending = list(first)
     while pending:
         at = pending.pop()
         if at not in found:
             found.add(at)
-            pending += [callee for (_, callee), edge in at.outcome.edges.items() if not edge.repeats]
+            pending += [c for (_, c), edge in at.outcome.edges.items() if again or not edge.repeats]
     return found

@@ -59,7 +59,7 @@ def _seen(engine: Engine, cell: Cell, context: Context) -> Parts | None:
     if context not in engine.starting or cell.label[0] != "attribute":
         return None
     parts = cell.parts if engine.overlay is None else engine.overlay.parts(cell)
-    kept = {writer: part for writer, part in parts.items() if writer in engine.starting}
+    kept = {writer: part for writer, part in parts.items() if writer in engine.at_start}
     return kept if len(kept) < len(parts) and (kept or cell.initial) else None
 
 
