@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.flow.machine import same
 from assay.flow.reach.context import Cell, Context, Death, Event, Outcome, Path, before, summed
+from assay.flow.reach.differing import differing
 from assay.flow.reach.elements import (
     ALWAYS,
     CHANGED,
@@ -485,19 +486,3 @@ class Overlay:
             return
         made = Event(node, event.kind, min(edge.level, event.level), edge.path, f"calls {callee.name}")
         self._note(context, made, "branch", seen, base)
-
-
-def differing(path: Path | None, seen: Mapping[Any, Any], base: Mapping[Any, Any]) -> Path | None:
-    """The first test on a way that comes out otherwise in run B, or may."""
-    for each in path.tests() if path is not None else ():
-        for node in _parts(each.node):
-            now, then = seen.get((node, "test")), base.get((node, "test"))
-            if (node, "fork") in seen or (now is not None and then is not None and now != then):
-                return each
-            if then is None and now is not None and node is each.node and base:
-                return each
-    return None
-
-
-def _parts(node: ast.expr) -> list[ast.expr]:
-    return [each for each in ast.walk(node) if isinstance(each, ast.expr)]
