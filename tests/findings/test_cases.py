@@ -33,10 +33,6 @@ KNOWN: dict[str, tuple[str, str]] = {
         "effective",
         "logging may be switched on by a request while the server runs (RequestLogger.configure)",
     ),
-    "0.5.9-qwen35-sm120-enable-torch-symm-mem": (
-        "effective",
-        "the subscript of the table of sizes, which lacks the key, is not seen to raise",
-    ),
     "0.5.9-qwen35-sm120-disable-custom-all-reduce": (
         "effective",
         "before it gives up, the communicator tries shared memory between the ranks",
@@ -47,11 +43,7 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "0.5.10-gptoss-4090-sampling-defaults=openai": (
         "no_op",
-        "`no ModelConfig is built here`, although every server builds one",
-    ),
-    "0.5.10-gptoss-4090-triton-attention-num-kv-splits=16": (
-        "no_op",
-        "the Triton backend's reader is reached, and the number is said to come to the same",
+        "a deployment file says nothing of generation_config.json, which counts as absent",
     ),
     "0.5.10-llama8b-h100-ep-num-redundant-experts=8": (
         "effective",
