@@ -33,7 +33,7 @@ KNOWN: dict[str, str] = {
     "request-level-with-logging-on": "wrong before it already, see the case of that option",
     "detokenizer-flag-unread": "other things of that name are read, so it is called no_op, not dead",
     "dynamic-chunking-constant": "other things of that name are read, so it is called no_op, not dead",
-    "show-time-cost-needs-pp": "not yet known why",
+    "show-time-cost-needs-pp": "the label is wrong: nobody calls what asks for the switch that it sets",
     "low-values-first-sorted-anyway": "that a list is sorted by another key is not seen as an effect",
 }
 """Mutations after which, or before which, the verdict is wrong, with the cause; one that comes out right
