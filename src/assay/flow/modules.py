@@ -24,6 +24,8 @@ class ModuleState:
         self.pending: dict[str, list[ast.stmt]] = {}
         """For each name, the top-level statements that bind or change it and have not been carried out."""
         self._rebound: frozenset[str] | None = None
+        self.stars_outside: list[str] | None = None
+        """Modules outside the tree of `from x import *`, once that was asked."""
         self.done: set[ast.stmt] = set()
         self.begun = False
         for statement in module.tree.body:
@@ -157,7 +159,9 @@ class ModuleStates:
             value = self.lookup(starred, name) if starred is not None else MISSING
             if value is not MISSING:
                 return value
-        outside = [source for source in _star_sources(state.module) if not self.has(source)]
+        if state.stars_outside is None:
+            state.stars_outside = [each for each in _star_sources(state.module) if not self.has(each)]
+        outside = state.stars_outside
         return External(f"{outside[0]}.{name}") if outside else MISSING
 
     @staticmethod

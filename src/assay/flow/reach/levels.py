@@ -14,7 +14,7 @@ def levels_of(contexts: Collection[Context]) -> dict[Context, int]:
     roots = [each for each in contexts if each.is_root]
     for level in (ALWAYS, SOMETIMES, PERHAPS):
         pending = [each for each in roots if each.level == level or (level < ALWAYS and each in levels)]
-        pending += [each for each in levels if each not in pending]
+        pending += [each for each in levels if not each.is_root]
         for each in pending:
             levels.setdefault(each, level)
         while pending:
