@@ -189,13 +189,15 @@ class Case:
             return Case(self.source, facts or self.facts, self._words, read_config=self._read_config)
         return Case(self.source, facts or self.facts, words, read_config=read_config)
 
-    def start(self, words: Sequence[ArgumentWord], read_config: ReadConfig | None) -> Start:
-        """Whether that command line starts, workers included."""
+    def start(
+        self, words: Sequence[ArgumentWord], read_config: ReadConfig | None, *, into_workers: bool
+    ) -> Start:
+        """Whether that command line starts: as far as start-up code goes, or its workers too."""
         base = baseline(self.source, self.facts, words, read_config=read_config)
         found = base.resolution
         if found.status == "rejected":
             return Start("fails", found)
-        stops = base.failure
+        stops = base.failure if into_workers else None
         if stops is not None:
             return Start("fails", found, stops=stops)
         known = {(each.site, each.when) for each in self.present.base.resolution.possible_rejections}

@@ -112,7 +112,8 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
     if case.gives(question.option):
         about = "the command does not start without it either"
     if question.wording.words:
-        start = case.start(question.words, question.run.read_config)
+        in_workers = failure.phase == "worker"  # each time the whole engine is followed: some seconds
+        start = case.start(question.words, question.run.read_config, into_workers=in_workers)
         if start.outcome != "fails":
             return _mended(question, failure, start)
         own = _stops(start)
@@ -201,7 +202,7 @@ def remedies(case: Case, failure: Failure) -> tuple[Remedy, ...]:
         else:
             given = wording(option, remedy.value)
             words, reader = added(run.words, given.words), run.read_config
-        if case.start(words, reader).outcome == "starts":
+        if case.start(words, reader, into_workers=failure.phase == "worker").outcome == "starts":
             found.append(remedy)
     return tuple(found)
 
