@@ -112,12 +112,14 @@ def despite(case: Case, question: Question, failure: Failure) -> Finding:
     if case.gives(question.option):
         about = "the command does not start without it either"
     if question.wording.words:
-        in_workers = failure.phase == "worker"  # each time the whole engine is followed: some seconds
+        # Each time the whole engine is followed, which takes some seconds: only where a worker is what stops.
+        stopped = (failure, failure_of(case.present))
+        in_workers = any(each is not None and each.phase == "worker" for each in stopped)
         start = case.start(question.words, question.run.read_config, into_workers=in_workers)
         if start.outcome != "fails":
             return _mended(question, failure, start)
         own = _stops(start)
-        if own is not None and not _is_known(own, (failure, failure_of(case.present))):
+        if own is not None and not _is_known(own, stopped):
             return _fails_too(question, failure, own, about)
     return finding(
         question,
