@@ -102,7 +102,7 @@ class Death:
 class Outcome:
     """What one run through a context came to."""
 
-    __slots__ = ("dangling", "death", "edges", "events", "returns", "writes")
+    __slots__ = ("death", "edges", "events", "returns", "writes")
 
     def __init__(self) -> None:
         self.writes: dict[Cell, tuple[Value, int, bool]] = {}

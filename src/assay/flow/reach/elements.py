@@ -213,20 +213,11 @@ class Elements:
     """The elements of one analysis: equal things are one element."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Known] = {}
-        self._objects: dict[int, Obj] = {}
-        self._made: dict[Any, Element] = {}
         self._single: dict[Any, Value] = {}
 
     def known(self, value: Any) -> Value:
         """A value of the interpreter."""
-        key = _key(value)
-        found = self._single.get(key)
-        if found is None:
-            made = Known(value)
-            self._known[key] = made
-            found = self._single[key] = frozenset({made})
-        return found
+        return self.one(_key(value), lambda: Known(value))
 
     def obj(self, cls: Any) -> Value:
         """An object of that class."""

@@ -32,10 +32,6 @@ class Explainer:
         found: Site = context.state.module.site(node)
         return found
 
-    def guards(self, context: Context, path: Path | None) -> tuple[Guard, ...]:
-        """The tests on the way to a place within its function."""
-        return tuple(self._guard(context, each) for each in (path.tests() if path is not None else ()))
-
     def _guard(self, context: Context, path: Path) -> Guard:
         module = context.state.module
         return Guard(
