@@ -16,6 +16,7 @@ from assay.flow import (
     Baseline,
     Difference,
     EngineSource,
+    Mirrored,
     Rejection,
     Resolution,
     WriteBack,
@@ -36,16 +37,23 @@ class Run:
     """What the engine's parser makes of them."""
     base: Baseline
     """The run."""
+    beside: Alternative | None = None
+    """The same run, as run B of the deployment's own command where that starts: then it need not be followed
+    by itself, which takes seconds."""
 
     @cached_property
     def stops(self) -> Difference | None:
         """The line at which a worker surely stops; found once, since it follows the whole engine."""
+        if self.beside is not None and self.base.resolution.status != "rejected":
+            found = self.beside.difference()
+            if found.outcome != "open":
+                return found if found.outcome == "raises" else None
         return self.base.failure
 
     @cached_property
     def write_backs(self) -> tuple[WriteBack, ...]:
         """Options that the running engine sets itself."""
-        return self.base.write_backs
+        return (self.beside or self).base.write_backs
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,7 @@ class Case:
         if option.dest not in self._runs:
             left = command.without(present.parsed, present.words, option)
             reader = command.less_entries(self._read_config, present.parsed, option)
-            self._runs[option.dest] = self._run(left, reader)
+            self._runs[option.dest] = self._run(left, reader, beside=_starts(present))
         return self._runs[option.dest]
 
     def gives(self, option: Option) -> bool:
@@ -154,10 +162,14 @@ class Case:
             self._is_warm = True
             baseline(self.source, self.facts, self._words, read_config=self._read_config)
 
-    def _run(self, words: tuple[ArgumentWord, ...], reader: ReadConfig | None) -> Run:
+    def _run(
+        self, words: tuple[ArgumentWord, ...], reader: ReadConfig | None, *, beside: bool = False
+    ) -> Run:
         self._warm()
         parsed = parse(self.source.declarations, words, reader)
-        return Run(words, reader, parsed, baseline(self.source, self.facts, words, read_config=reader))
+        base = baseline(self.source, self.facts, words, read_config=reader)
+        other = self.present.base.alternative(words, read_config=reader) if beside else None
+        return Run(words, reader, parsed, base, other)
 
     def question(self, option: Option, value: Any) -> Question:
         """The two runs of a question; run B is only worded and parsed."""
@@ -169,7 +181,10 @@ class Case:
 
     def alternative(self, question: Question) -> Alternative:
         """Run B."""
-        return question.run.base.alternative(question.words)
+        run, present = question.run, self.present
+        if run.beside is not None and question.parsed.namespace == present.parsed.namespace:
+            return Mirrored(run.base, present.base.resolution, run.beside)
+        return run.base.alternative(question.words)
 
     def anew(self, source: EngineSource) -> Case:
         """The same deployment under another reading of the source."""
@@ -207,6 +222,11 @@ class Case:
             if (each.site, each.when) not in known and not _on_facts_alone(each)
         )
         return Start("unsure" if doubts or given_up(found) else "starts", found, doubts)
+
+
+def _starts(run: Run) -> bool:
+    """Whether a run comes to serve, as far as is known."""
+    return run.base.resolution.status != "rejected" and run.stops is None
 
 
 def _on_facts_alone(doubt: Rejection) -> bool:

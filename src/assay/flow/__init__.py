@@ -1,6 +1,6 @@
 """Abstract execution of an engine's start-up code under the facts: resolution with provenance. Pure."""
 
-from assay.flow.compare import Alternative, Baseline, baseline
+from assay.flow.compare import Alternative, Baseline, Mirrored, baseline
 from assay.flow.comparison import Difference, Outcome, Read, ReadState, Step, WriteBack
 from assay.flow.resolution import (
     Candidate,
@@ -27,6 +27,7 @@ __all__ = [
     "Gap",
     "Guard",
     "Logged",
+    "Mirrored",
     "Outcome",
     "Provenance",
     "Read",

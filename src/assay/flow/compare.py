@@ -94,8 +94,10 @@ class Baseline:
         with self._standing() as engine:
             return Explainer(engine).write_backs()
 
-    def alternative(self, words: Sequence[ArgumentWord]) -> Alternative:
-        """Run B, with these words after the entry point."""
+    def alternative(
+        self, words: Sequence[ArgumentWord], *, read_config: ReadConfig | None = None
+    ) -> Alternative:
+        """Run B, with these words after the entry point; `read_config` is A's where none is given."""
         kept: list[tuple[Instance, dict[str, Any]]] = []
 
         def keep(record: Instance | None) -> None:
@@ -103,7 +105,8 @@ class Baseline:
                 written = dict(self._interpreter.outside.environment.written)
                 kept.append((deep_copy(record, {}), written))
 
-        found = resolve(self._source, self._facts, words, read_config=self._read_config, keep=keep)
+        reader = read_config or self._read_config
+        found = resolve(self._source, self._facts, words, read_config=reader, keep=keep)
         return Alternative(self, found, kept[-1] if kept else None)
 
     def difference(self, record: Instance, environment: dict[str, Any], fields: Sequence[str]) -> Difference:
@@ -151,6 +154,19 @@ class Alternative:
         if self._kept is None or self.base.resolution.status == "rejected":
             return Difference(outcome="open", open_atoms=("one of the two runs has no arguments",))
         return self.base.difference(*self._kept, fields)
+
+
+class Mirrored(Alternative):
+    """Run B where B, not A, is the run that has been followed: what tells A from B tells B from A."""
+
+    def __init__(self, base: Baseline, resolution: Resolution, beside: Alternative) -> None:
+        """Run A and B's resolution, and A as an alternative to B."""
+        super().__init__(base, resolution, None)
+        self._beside = beside
+
+    def difference(self, fields: Sequence[str] = ()) -> Difference:
+        """What tells B from A once both have resolved their arguments."""
+        return self._beside.difference(fields)
 
 
 def baseline(

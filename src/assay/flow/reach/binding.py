@@ -40,7 +40,7 @@ def spread_into(run: Runner, target: Element, value: Value) -> None:
     engine = run.engine
     for each in value - MARKS:
         if isinstance(each, Seq):
-            for name in engine.keys.get(each, ()):
+            for name in engine.keys_of(each, run.context):
                 held = run.read(engine.attribute_cell(each, f"[{name}]"))
                 store_item(run, target, engine.elements.known(name), held)
             rest = run.read(engine.attribute_cell(each, "[?]"))
@@ -149,7 +149,7 @@ def _bind_keywords(
         store_item(run, element, run.engine.elements.known(name), value)
     for each in spread.keywords if spread is not None else ():
         if isinstance(each, Seq):
-            for name in list(run.engine.keys.get(each, ())):
+            for name in run.engine.keys_of(each, run.context):
                 if name not in named:
                     held = run.read(run.engine.attribute_cell(each, f"[{name}]"))
                     store_item(run, element, run.engine.elements.known(name), held)

@@ -264,12 +264,15 @@ def _call_object(run: Runner, node: ast.AST, element: Obj, arguments: Arguments)
     """An object is called; torch's modules hand this on to `forward`."""
     for name in ("__call__", "forward"):
         method = run.engine.class_attribute(element.cls, name) if isinstance(element.cls, Class) else MISSING
-        replaced = run.engine.cells.get(("attribute", element, name))
-        if replaced is not None and replaced.value:
-            return _call_each(run, node, run.read(replaced), arguments)
+        replaced = run.engine.made(("attribute", element, name), run.context)
+        found = NOTHING
+        if replaced is not None:  # in some of the objects that it stands for
+            found = _call_each(run, node, run.read(replaced), arguments)
         if method is not MISSING:
             bound = next(iter(run.engine.elements.method(method, element)))
-            return call_element(run, node, bound, arguments)
+            found = joined(found, call_element(run, node, bound, arguments))
+        if found or method is not MISSING:
+            return found
     return RUN
 
 

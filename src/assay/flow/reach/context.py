@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from assay.flow.reach.elements import ALWAYS, NEVER, NOTHING, Element, Value, joined
+from assay.flow.reach.places import defines_functions
 
 
 class Path:
@@ -150,7 +151,8 @@ class Context:
         """The context that defined the function, for a nested one."""
         self.free: dict[str, Cell] = {}
         """Local names that nested functions may read."""
-        self.shares = False
+        self.shares = defines_functions(node)
+        """Whether nested functions see its local names."""
         self.parameters: dict[str, Cell] = {}
         self.returned = Cell(("return", getattr(node, "name", "<lambda>")))
         self.level = NEVER

@@ -23,7 +23,7 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.folding import FAILED, Folding
-from assay.flow.reach.levels import levels_of, started
+from assay.flow.reach.phases import Phases
 from assay.flow.reach.places import used_in_place
 from assay.flow.values import (
     MISSING,
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from assay.flow.reach.overlay import Overlay
 
 MAX_DEPTH = 60
-MAX_EARLY = 4
-MAX_SPLITS = 4
 MAX_RUNS = 25
 MAX_REPEATS = 60
 MAX_TOTAL_RUNS = 60_000
@@ -61,9 +59,6 @@ class Engine:
         self.cells: dict[Any, Cell] = {}
         self.key_readers: dict[tuple[int, str], dict[Context, None]] = {}
         """By object of the interpreter and attribute: who has read it, directly or in a strict evaluation."""
-        self.lenient: set[ast.AST] = set()
-        """Places that gave no value when nothing moved any more: from then on, something of run time."""
-        self.stalled: dict[ast.AST, dict[Context, None]] = {}
         self.outcomes: dict[ast.AST, int] = {}
         """By test: 1 if it may be true, 2 if it may be false, 3 for both."""
         self.unbound: dict[str, dict[ast.AST, Context]] = {}
@@ -83,8 +78,6 @@ class Engine:
         """For tests of this program: let such an error out."""
         self._run = run
         self._queue: deque[Context] = deque()
-        self._late: deque[Context] = deque()
-        """Those that have run several times wait until all others are at rest."""
         self._queued: set[Context] = set()
         self._running: set[Context] = set()
         self.touched_modules: dict[str, None] = {}
@@ -102,11 +95,7 @@ class Engine:
         """Options whose product is the number of ranks."""
         self.separate: frozenset[str] = frozenset()
         """Classes of which each object is told apart by the call that made it."""
-        self.at_start: set[Context] = set()
-        """What runs at the start, once that is known."""
-        self.starting: set[Context] = set()
-        """What runs only at the start: it does not see what only requests write."""
-        self._splits = 0
+        self.phases = Phases(self)
         self.bases: dict[Context, dict[ast.AST, Any]] = {}
         """What each expression of a context came to in run A, where a comparison has asked for it."""
         self._effects: dict[Context, Event | None] = {}
@@ -133,64 +122,28 @@ class Engine:
 
     def enqueue(self, context: Context) -> None:
         """Run a context again later."""
-        if context not in self._queued:
+        if context not in self._queued and context not in self.phases.held:
             self._queued.add(context)
-            (self._late if context.runs > MAX_EARLY else self._queue).append(context)
+            self._queue.append(context)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something is to be run."""
+        return bool(self._queue)
 
     def settle(self) -> None:
-        """Run what is to be run until nothing changes, then go on where nothing was found."""
-        while True:
-            while self._queue or self._late:
-                context = (self._queue or self._late).popleft()
+        """Run what is to be run until nothing changes, then go on where someone has waited."""
+        while self._queue or self.phases.go_on():
+            while self._queue:
+                context = self._queue.popleft()
+                if context not in self._queued:
+                    continue  # a caller has run it meanwhile
                 self._queued.discard(context)
-                if self.level(context) > NEVER:
+                if context.level > NEVER:
                     self.run(context)
                 if self.runs > MAX_TOTAL_RUNS:
                     self.gave_up = True
                     return
-            if self.overlay is None and (self._sweep() or self._split()):
-                continue
-            waiting = {node: readers for node, readers in self.stalled.items() if node not in self.lenient}
-            if not waiting:
-                return
-            self.stalled.clear()
-            for node, readers in waiting.items():
-                self.lenient.add(node)
-                for context in readers:
-                    self.enqueue(context)
-
-    def _split(self) -> bool:
-        """Tell what runs at the start from what only requests reach; True if something is read again."""
-        at_start, only_start = started(self.contexts.values())
-        if (at_start, only_start) == (self.at_start, self.starting) or self._splits >= MAX_SPLITS:
-            return False
-        self._splits += 1
-        changed = (at_start ^ self.at_start) | (only_start ^ self.starting)
-        self.at_start, self.starting = at_start, only_start
-        for label, cell in self.cells.items():
-            mixed = any(writer not in at_start for writer in cell.parts)
-            if label[0] == "attribute" and mixed:
-                for reader in cell.readers:
-                    if reader.runs and (reader in changed or any(writer in changed for writer in cell.parts)):
-                        self.enqueue(reader)
-        return bool(self._queue or self._late)
-
-    def _sweep(self) -> bool:
-        """Forget what contexts have handed on that nobody calls any more; True if something moves again."""
-        levels = levels_of(self.contexts.values())
-        moved = False
-        for context in self.contexts.values():
-            level = levels.get(context, NEVER)
-            if context.is_root or level == context.level or not context.runs:
-                continue
-            context.level = level
-            if level == NEVER:
-                self.commit(context, Outcome())
-                context.runs = 0
-            else:
-                self._publish(context, context.outcome)
-            moved = True
-        return moved and bool(self._queue or self._late)
 
     def run(self, context: Context) -> None:
         """Run through a context once and hand on what came of it."""
@@ -206,6 +159,8 @@ class Engine:
         context.runs += 1
         try:
             outcome = self._run(self, context) if self.overlay is None else self.overlay.run(context)
+            if self.overlay is None:
+                self.broken.pop(context, None)
         except FAILED as error:
             self.broken[context] = f"{type(error).__name__}: {error}"
             if self.raises:
@@ -224,15 +179,24 @@ class Engine:
         """How surely a context is reached."""
         return context.level if self.overlay is None else self.overlay.level(context)
 
-    def enter(self, caller: Context, node: ast.AST, callee: Context, level: int) -> None:
+    def enter(
+        self, caller: Context, node: ast.AST, callee: Context, level: int, *, repeats: bool = False
+    ) -> None:
         """Note a call while the caller runs, and run the callee now if nobody has yet."""
         if self.overlay is not None:
             self.overlay.enter(caller, node, callee, level)
             return
+        if callee.runs == 0:
+            self.phases.hold(caller, callee, repeats=repeats)
         if callee.callers.get((caller, node), NEVER) < level:
             callee.callers[(caller, node)] = level
             self._raise_level(callee, min(level, caller.level), (caller, node))
-        if callee.runs == 0 and self.depth < MAX_DEPTH and callee not in self._running:
+        if (
+            callee.runs == 0
+            and self.depth < MAX_DEPTH
+            and callee not in self._running
+            and callee not in self.phases.held
+        ):
             self._queued.discard(callee)
             self.run(callee)
 
@@ -248,7 +212,7 @@ class Engine:
 
     def _again(self, context: Context) -> None:
         """Hand on what came of a context once more: its level has changed."""
-        self._publish(context, context.outcome)
+        self.publish(context, context.outcome)
         for (_node, callee), edge in context.outcome.edges.items():
             self._raise_level(callee, min(edge.level, context.level), (context, edge.node))
 
@@ -268,7 +232,7 @@ class Engine:
         for key in old.edges:
             if key not in outcome.edges:
                 self._drop(context, key[1], key[0])
-        self._publish(context, outcome)
+        self.publish(context, outcome)
         if (old.death is None) is not (outcome.death is None):
             self._wake(context.returned)
         for (node, callee), edge in outcome.edges.items():
@@ -278,7 +242,8 @@ class Engine:
     def _drop(self, context: Context, callee: Context, node: ast.AST) -> None:
         callee.callers.pop((context, node), None)
 
-    def _publish(self, context: Context, outcome: Outcome) -> None:
+    def publish(self, context: Context, outcome: Outcome) -> None:
+        """Hand on what a context has come to, as surely as it is reached."""
         for cell, (value, level, stands_in) in outcome.writes.items():
             part = (value, min(level, context.level), stands_in)
             if cell.parts.get(context) != part:
@@ -368,7 +333,27 @@ class Engine:
         found = self.cells.get(label)
         if found is None:
             found = self.cells[label] = Cell(label, initial() if initial is not None else NOTHING)
+            self.phases.arrived(label)
         return found
+
+    def made(self, label: Hashable, context: Context) -> Cell | None:
+        """The cell of that label if anyone writes it; the context runs again when someone begins to."""
+        found = self.cells.get(label)
+        if found is None:
+            self.phases.awaits(label, context)
+        return found
+
+    def keys_of(self, collection: Element, context: Context) -> list[Any]:
+        """The constant keys under which something is put into a dict."""
+        self.phases.awaits(("keys", collection), context)
+        return list(self.keys.get(collection, ()))
+
+    def add_key(self, collection: Element, key: Any) -> None:
+        """Something is put into a dict under that key."""
+        keys = self.keys.setdefault(collection, {})
+        if key not in keys:
+            keys[key] = None
+            self.phases.arrived(("keys", collection))
 
     def read(self, cell: Cell, context: Context) -> Value:
         """What a cell holds; the context runs again when that changes."""
@@ -460,9 +445,9 @@ class Engine:
 
     def stall(self, node: ast.AST, context: Context) -> Value:
         """No value at this place yet; if nothing else can move, it becomes something of run time."""
-        if node in self.lenient or self.overlay is not None:
+        if node in self.phases.lenient or self.overlay is not None:
             return self.elements.thing("")
-        self.stalled.setdefault(node, {})[context] = None
+        self.phases.stall(node, context)
         return NOTHING
 
     def record_read(self, name: str, node: ast.AST, context: Context) -> None:

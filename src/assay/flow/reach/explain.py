@@ -93,15 +93,14 @@ class Explainer:
 
     def _write_backs(self) -> Iterable[WriteBack]:
         element = next(iter(self.engine.elements.known(self.engine.record)))
-        for label, cell in list(self.engine.cells.items()):
-            if label[0] != "attribute" or label[1] is not element or label[2] not in self.engine.fields:
-                continue
-            for context, (value, level, _) in cell.parts.items():
+        for name in sorted(self.engine.fields):
+            cell = self.engine.cells.get(("attribute", element, name))
+            for context, (value, level, _) in cell.parts.items() if cell is not None else ():
                 only = next(iter(value - MARKS)) if len(value - MARKS) == 1 else None
                 known = isinstance(only, Known) and is_plain(only.value)
-                node = _writer(context, label[2])
+                node = _writer(context, name)
                 yield WriteBack(
-                    name=label[2],
+                    name=name,
                     known=known,
                     value=plain(only.value) if known and isinstance(only, Known) else None,
                     certain=level == ALWAYS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.flow.expressions import compare as strict_compare
 from assay.flow.reach import calling, owners
 from assay.flow.reach.binding import spread_into
-from assay.flow.reach.context import Cell, Path
+from assay.flow.reach.context import Path
 from assay.flow.reach.elements import (
     CHANGED,
     FORKED,
@@ -109,13 +109,9 @@ def shown(run: Runner, node: ast.expr) -> str:
 
 def closure(run: Runner, node: Any) -> Value:
     """The function that a definition or lambda inside of a function makes."""
-    run.context.shares = True
     context = run.context
     for name, value in run.env.items():
-        cell = context.free.get(name)
-        if cell is None:
-            cell = context.free[name] = Cell(("free", name))
-        run.write(cell, value)
+        run.share(name, value)
     return run.engine.elements.one(("closure", node, context), lambda: Closure(node, context))
 
 
@@ -195,7 +191,7 @@ def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Va
         if quick is not None:
             return quick
     if kind in (ast.In, ast.NotIn) and any(
-        ("attribute", e, "[]") in run.engine.cells for e in right if isinstance(e, Known)
+        run.engine.made(("attribute", e, "[]"), run.context) for e in right if isinstance(e, Known)
     ):
         return RUN | marks(left, right)  # something was added to it
     return lifted(run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right])

@@ -101,7 +101,7 @@ def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value
         return engine.elements.thing(f"{getattr(value.function, 'name', 'kernel')}[]")
     if isinstance(value, Unknown):
         return engine.elements.thing(f"{getattr(value, 'dotted', '')}[]")
-    added = engine.cells.get(("attribute", each, "[]"))
+    added = engine.made(("attribute", each, "[]"), run.context)
     extra = run.read(added) if added is not None else NOTHING
     plain = key - MARKS
     if not all(isinstance(e, Known) for e in plain):
@@ -186,7 +186,7 @@ def _store_named(run: Runner, each: Seq, key: Value, value: Value) -> None:
         if name is None:
             continue
         if isinstance(e, Known) and is_plain(e.value):
-            engine.keys.setdefault(each, {})[e.value] = None
+            engine.add_key(each, e.value)
         run.write(engine.attribute_cell(each, f"[{name}]"), value)
     if None in names:
         run.write(engine.attribute_cell(each, "[?]"), value)

@@ -82,7 +82,7 @@ def _elements_of_known(run: Runner, each: Known) -> tuple[Value, int]:
         if isinstance(value, range) and len(values) > MAX_ITERATED:
             return RUN, ALWAYS
         found = union(engine.lift(v) for v in values)
-        if ("attribute", each, "[]") in engine.cells:
+        if engine.made(("attribute", each, "[]"), run.context) is not None:
             return joined(found, run.read(engine.attribute_cell(each, "[]"))), SOMETIMES
         return found, (ALWAYS if values else NEVER)
     if isinstance(value, Class) and value.is_enum:

@@ -14,6 +14,7 @@ from assay.flow.reach.arguments import Arguments, Keywords
 from assay.flow.reach.assigning import part
 from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
+    ALWAYS,
     MARKS,
     NOTHING,
     RUN,
@@ -114,7 +115,7 @@ def _is_instance(run: Runner, each: Element, kind: Element) -> bool | None:
             results = [is_instance(run.i, each.value, w) for w in wanted]
         except Touched:
             return None
-        if True in results:
+        if any(result is True for result in results):
             return True
         return None if any(not isinstance(r, bool) for r in results) else False
     if isinstance(each, Method | Closure):
@@ -272,6 +273,30 @@ def _largest(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Ke
     return vague(arguments)
 
 
+def _any_or_all(*, outcome: bool) -> Callable[..., Value]:
+    """`any` (looks for True) and `all` (for False) of a comprehension that stands in the call."""
+
+    def handler(run: Runner, node: Any, arguments: list[Value], _keywords: Keywords) -> Value:
+        own = None
+        only = arguments[0] - MARKS
+        for each in only if len(only) == 1 else ():
+            if isinstance(each, Seq) and each.node is node.args[0]:
+                own = run.outcome.writes.get(run.engine.attribute_cell(each, "[]"))
+        if own is None:
+            return vague(arguments)
+        value, level, _ = own
+        yes, no = run.truth(value)
+        hit, miss = (yes, no) if outcome else (no, yes)
+        known = run.engine.elements.known
+        if not hit:  # also where there is no element at all
+            return known(not outcome) | (arguments[0] & MARKS)
+        if hit == ALWAYS and not miss and level >= run.level:
+            return known(outcome) | (arguments[0] & MARKS)
+        return vague([*arguments, value])
+
+    return handler
+
+
 _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "isinstance": _isinstance,
     "hasattr": _hasattr,
@@ -305,6 +330,8 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "type": _type,
     "map": _mapped,
     "filter": lambda run, node, a, kw: _collected("list")(run, node, a[1:], kw),
+    "any": _any_or_all(outcome=True),
+    "all": _any_or_all(outcome=False),
     "min": _largest,
     "max": _largest,
 }

@@ -72,7 +72,7 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
         if each is RUNTIME and engine.overlay is None and name in engine.fields:
             engine.unbound.setdefault(name, {})[node] = run.context
         made = engine.elements.thing(f"?.{name}")
-        cell = engine.cells.get(("thing", name))
+        cell = engine.made(("thing", name), run.context)
         return joined(made, run.read(cell)) if cell is not None else made
     if isinstance(each, Doubt):
         return frozenset({each})
@@ -98,7 +98,7 @@ def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
         found = engine.i.outside.member(engine.i, value, name)
         return NOTHING if found is MISSING else engine.lift(found)
     if isinstance(value, Class):
-        cell = engine.cells.get(("attribute", each, name))
+        cell = engine.made(("attribute", each, name), run.context)
         if cell is not None:
             return run.read(cell)
         return _strict(run, each, name) or _of_class(run, each, value, name)
@@ -116,7 +116,7 @@ def _of_instance(run: Runner, node: ast.AST, each: Known, value: Instance, name:
     engine.key_readers.setdefault((id(value), name), {})[run.context] = None
     if value is engine.record and name in engine.fields:
         engine.record_read(name, node, run.context)
-    cell = engine.cells.get(("attribute", each, name))
+    cell = engine.made(("attribute", each, name), run.context)
     if cell is not None:
         return run.read(cell)
     overlay = engine.overlay
@@ -239,7 +239,7 @@ def has(run: Runner, each: Element, name: str) -> bool | None:
         )
     if isinstance(each, Known):
         value = each.value
-        if isinstance(value, Instance) and ("attribute", each, name) in engine.cells:
+        if isinstance(value, Instance) and engine.made(("attribute", each, name), run.context) is not None:
             return True
         if isinstance(value, External | Unknown):
             found = engine.i.outside.exists(engine.i, f"{getattr(value, 'dotted', '')}.{name}")

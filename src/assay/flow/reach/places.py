@@ -1,4 +1,4 @@
-"""Where in a function a collection is written that nothing can change, as it has no name."""
+"""What the text of a function tells before it is followed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import ast
 
 _ONLY_LOOK = frozenset({"any", "all", "len", "max", "min", "isinstance"})
 """Functions that only look at the collection that they are given."""
+
+
+def defines_functions(function: ast.AST) -> bool:
+    """Whether functions are defined inside of it, which see its local names."""
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return any(isinstance(each, inner) for each in ast.walk(function) if each is not function)
 
 
 def used_in_place(function: ast.AST) -> frozenset[ast.AST]:

@@ -56,10 +56,10 @@ def _parts(engine: Engine, cell: Cell, context: Context) -> Parts:
 
 def _seen(engine: Engine, cell: Cell, context: Context) -> Parts | None:
     """What the start writes into an attribute, for a function of the start; None if that is everything."""
-    if context not in engine.starting or cell.label[0] != "attribute":
+    if context not in engine.phases.starting or cell.label[0] != "attribute":
         return None
     parts = cell.parts if engine.overlay is None else engine.overlay.parts(cell)
-    kept = {writer: part for writer, part in parts.items() if writer in engine.at_start}
+    kept = {writer: part for writer, part in parts.items() if writer in engine.phases.at_start}
     return kept if len(kept) < len(parts) and (kept or cell.initial) else None
 
 

@@ -108,7 +108,7 @@ class Runner:
 
     def _has_grown(self, each: Known) -> bool:
         """Whether something is added to a collection of the interpreter."""
-        cell = self.engine.cells.get(("attribute", each, "[]"))
+        cell = self.engine.made(("attribute", each, "[]"), self.context)
         return cell is not None and bool(self.read(cell))
 
     def _has_size(self, cls: Any) -> bool:
@@ -198,7 +198,7 @@ class Runner:
             self.outcome.edges[key] = found = made
         if self.forked:
             found.changed = True
-        self.engine.enter(self.context, node, callee, self.level)
+        self.engine.enter(self.context, node, callee, self.level, repeats=self.repeats > 0)
 
     def write(self, cell: Cell, value: Value, *, stands_in: bool = False) -> None:
         """Put a value into a cell."""
@@ -247,6 +247,7 @@ class Runner:
                 if name in outer.free:
                     value = self.read(outer.free[name])
                     return value or self.engine.stall(node, self.context)
+                self.engine.phases.awaits(("free", outer, name), self.context)
                 outer = outer.parent
             closure = getattr(self.context.function, "closure", None)
             while closure is not None:
@@ -276,8 +277,15 @@ class Runner:
             return
         self.env[name] = value | {FORKED} if self.forked and value else value
         if self.context.shares:
-            cell = self.context.free.setdefault(name, Cell(("free", name)))
-            self.write(cell, value)
+            self.share(name, value)
+
+    def share(self, name: str, value: Value) -> None:
+        """Let functions that are defined inside of this one see a local name."""
+        cell = self.context.free.get(name)
+        if cell is None:
+            cell = self.context.free[name] = Cell(("free", name))
+            self.engine.phases.arrived(("free", self.context, name))
+        self.write(cell, value)
 
     # ------------------------------------------------------------ statements
 

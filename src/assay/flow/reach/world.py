@@ -170,6 +170,7 @@ _ANSWERING = frozenset(
 """Methods of things of run time that only give an answer."""
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
+_FUNCTION_AND_OBJECT = 2
 _STARTING = frozenset({"Process", "Thread", "Timer"})
 _HANDING_ON = frozenset(
     {"run", "run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"}
@@ -186,6 +187,8 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         special = _distributed(run, node, last, arguments.positional, arguments.keywords)
         if special is not None:
             return special
+    if label == "types.MethodType" and len(arguments.positional) == _FUNCTION_AND_OBJECT:
+        return _bound_to(run, *arguments.positional)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
     remarks = NOTHING
@@ -201,6 +204,19 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     escape(run, node, values)
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
+
+
+def _bound_to(run: Runner, functions: Value, receivers: Value) -> Value:
+    """`types.MethodType(function, receiver)`."""
+    found = NOTHING
+    for each in functions - MARKS:
+        function = each.value if isinstance(each, Known) else each
+        if isinstance(function, Function | Closure | Wrapped | Decorated):
+            for receiver in receivers - MARKS:
+                found = joined(found, run.engine.elements.method(function, receiver))
+        else:
+            found = joined(found, frozenset({each}))
+    return (found or RUN) | ((functions | receivers) & MARKS)
 
 
 def _distributed(

@@ -7,11 +7,13 @@ import re
 import stat
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from assay.source.declaring.module import MAX_BYTES, clean
 
 _WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_CLASS = re.compile(rb"\bclass[\s\\]+([A-Za-z0-9_\x80-\xff]+)")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git"})
 
 
@@ -45,11 +47,17 @@ class Files:
 
     def with_class(self, name: str) -> tuple[str, ...]:
         """Dotted names of the modules that may define a class of that name."""
+        return tuple(self._classes.get(name.encode(errors="replace"), ()))
+
+    @cached_property
+    def _classes(self) -> dict[bytes, dict[str, None]]:
+        """By the name of a class, the modules that may define one: all in one pass over the text."""
         self._read_all()
-        wanted = re.escape(name.encode(errors="replace"))
-        head = re.compile(rb"\bclass[\s\\]+" + wanted + rb"(?![A-Za-z0-9_])")
-        found = (bisect_right(self._starts, match.start()) - 1 for match in head.finditer(self._data))
-        return tuple(dict.fromkeys(self._names[file] for file in found))
+        found: dict[bytes, dict[str, None]] = {}
+        for match in _CLASS.finditer(self._data):
+            file = self._names[bisect_right(self._starts, match.start()) - 1]
+            found.setdefault(match.group(1), {})[file] = None
+        return found
 
     def _search(self, word: bytes) -> Iterator[str]:
         data = self._data
