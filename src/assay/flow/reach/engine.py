@@ -162,7 +162,8 @@ class Engine:
             if self.overlay is None:
                 self.broken.pop(context, None)
         except FAILED as error:
-            self.broken[context] = f"{type(error).__name__}: {error}"
+            broken = self.broken if self.overlay is None else self.overlay.found.broken
+            broken[context] = f"{type(error).__name__} {error}".strip()
             if self.raises:
                 raise
             outcome = Outcome()
@@ -178,6 +179,10 @@ class Engine:
     def level(self, context: Context) -> int:
         """How surely a context is reached."""
         return context.level if self.overlay is None else self.overlay.level(context)
+
+    def is_reached(self, context: Context) -> bool:
+        """Whether run A comes to a function."""
+        return context.runs > 0 and context.level > NEVER
 
     def enter(
         self, caller: Context, node: ast.AST, callee: Context, level: int, *, repeats: bool = False

@@ -16,6 +16,7 @@ from assay.flow.resolution import Guard
 from assay.source import Site
 
 MAX_STEPS = 40
+_MOST_GAPS = 8
 
 
 class Explainer:
@@ -124,9 +125,32 @@ class Explainer:
         if unclear:
             atoms = tuple(f"{each.site}: {each.says}" for each in unclear)
             return Difference(outcome="open", open_atoms=atoms, reads=reads)
-        if found.gave_up or self.engine.gave_up:
-            return Difference(outcome="open", open_atoms=("the comparison was given up",), reads=reads)
+        gaps = self._gaps(found)
+        if gaps:
+            return Difference(outcome="open", open_atoms=gaps, reads=reads)
         return Difference(outcome="none", reads=reads, write_backs=tuple(self._write_backs()))
+
+    def _gaps(self, found: Found) -> tuple[str, ...]:
+        """What was not followed to its end: there may be an effect that nobody has seen."""
+        engine = self.engine
+        gaps = ["the comparison was given up"] if found.gave_up or engine.gave_up else []
+        at = self.site
+        reached = engine.is_reached
+        lines = {at(c, c.node): f"{c.name} could not be followed: {why}" for c, why in found.broken.items()}
+        lines |= {at(c, c.node): f"{c.name} did not come to rest" for c in found.restless}
+        lines |= {
+            at(c, c.node): f"{c.name} could not be followed: {why}"
+            for c, why in engine.broken.items()
+            if reached(c)
+        }
+        lines |= {at(c, c.node): f"{c.name} did not come to rest" for c in engine.restless if reached(c)}
+        lines |= {
+            at(c, node): "reads an option by a name that is not known"
+            for node, c in engine.wild_reads.items()
+            if reached(c)
+        }
+        gaps += [f"{site}: {says}" for site, says in lines.items()]
+        return tuple(gaps[:_MOST_GAPS])
 
     def _effect(self, effect: Effect, overlay: Overlay, fields: Sequence[str]) -> Difference:
         context = effect.context

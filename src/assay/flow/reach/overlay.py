@@ -58,6 +58,10 @@ class Found:
     effects: list[Effect] = field(default_factory=list)
     death: Death | None = None
     gave_up: bool = False
+    broken: dict[Context, str] = field(default_factory=dict)
+    """Functions that could not be followed in B, and why."""
+    restless: dict[Context, None] = field(default_factory=dict)
+    """Functions that did not come to rest in B."""
 
 
 class Overlay:
@@ -385,6 +389,7 @@ class Overlay:
                 continue
             self._runs[context] = self._runs.get(context, 0) + 1
             if self._runs[context] > MAX_REPEATS:
+                self.found.restless[context] = None
                 continue
             self.count += 1
             if self.count > limit:
