@@ -33,6 +33,9 @@ class LintOptions:
         Output: text, assay's JSON, SARIF 2.1.0, or annotations for GitHub workflows.
     json
         The same as `--format json`.
+    verdicts
+        Ask, too, what each option of the command does for its model on its machine; deployment files only,
+        and it takes about half a minute.
     ignore
         Codes to leave out, such as ASY110; may be repeated, or separated by commas.
     skip_others
@@ -51,6 +54,7 @@ class LintOptions:
     diff: Switch = False
     format: Format = "text"
     json: Switch = False
+    verdicts: Switch = False
     ignore: Codes = ()
     skip_others: Switch = False
     color: Literal["auto", "always", "never"] = "auto"

@@ -133,6 +133,7 @@ def _found(
             environment=os.environ,
             home=Path.home(),
             cache=cache,
+            verdicts=options.verdicts,
             progress=progress,
         )
     return [without(result, ignored) for result in results]

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from assay.deployment import EngineReference, Launch, Place
     from assay.diagnostics.diagnostic import Diagnostic
     from assay.engines import Server
-    from assay.source import Declarations, Progress, Tree
+    from assay.findings import Opened
+    from assay.source import Declarations, Parsed, Progress, Tree
 
 _IMAGE_VERSION = re.compile(r":v?(?P<version>\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_]|$)")
 _IGNORED = re.compile(r"^[ \t]*+[#;][ \t]*+assay:\s*ignore\s*[= ]\s*(?P<codes>[A-Z0-9, ]+)", re.MULTILINE)
@@ -89,19 +90,21 @@ def lint(
     return tuple(results)
 
 
-def lint_file(
+def lint_file(  # noqa: PLR0913 - where things are looked for, and what is asked
     path: Path,
     *,
     engine: EngineReference | None = None,
     environment: Mapping[str, str],
     home: Path,
     cache: Path,
+    verdicts: bool = False,
     progress: Progress = no_progress,
 ) -> tuple[LintResult, ...]:
     """Check every server that a file starts; an empty result if it starts none.
 
     `engine` is what to check against, before whatever the file says; `environment` and `home` are where the
-    model of a deployment file is looked for. The rest is as in `lint`.
+    model of a deployment file is looked for; `verdicts` asks of such a file, too, what each option of the
+    command does for its model on its machine, which takes a while. The rest is as in `lint`.
 
     Raises:
         InputError: the file cannot be read, or nothing says which version of the engine runs.
@@ -113,7 +116,27 @@ def lint_file(
         choice = Choice(engine=engine, reason="--engine")
     elif target.engine is not None:
         choice = Choice(engine=not_run(target.engine), reason="the deployment file")
-    return lint(str(path), target.launches, engine=choice, cache=cache, progress=progress)
+    found = lint(str(path), target.launches, engine=choice, cache=cache, progress=progress)
+    if not verdicts or target.deployment is None:
+        return found
+    from assay.findings import open_deployment  # what follows an engine is loaded only for it
+
+    opened = open_deployment(
+        path, engine=engine, environment=environment, home=home, cache=cache, progress=progress
+    )
+    return tuple(_with_verdicts(result, opened, progress) for result in found)
+
+
+def _with_verdicts(result: LintResult, opened: Opened, progress: Progress) -> LintResult:
+    from assay.diagnostics.verdicts import verdicts
+
+    config, declarations = ConfigReader(opened.server), opened.case.source.declarations
+    parsed = parse(declarations, opened.server.arguments, config)
+    case = _case(opened.server, opened.tree, declarations, parsed, config)
+    more = verdicts(case, opened.case, result.diagnostics, progress)
+    ignored = _ignored(case)
+    kept = (each for each in more if each.code not in ignored)
+    return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *kept))
 
 
 def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
@@ -151,16 +174,7 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
     declarations = read(tree, cache=cache, progress=progress)
     config = ConfigReader(server)
     parsed = parse(declarations, server.arguments, config)
-    version = tree.version or ""
-    case = Case(
-        server=server,
-        declarations=declarations,
-        parsed=parsed,
-        engine=f"{server.engine.name} {version}".strip(),
-        history=option_history(server.engine),
-        searched=not tree.omitted and not declarations.unsearched,
-        config=config.file,
-    )
+    case = _case(server, tree, declarations, parsed, config)
     files = server.launch.files + ((config.file,) if config.file else ())
     return LintResult(
         target=target,
@@ -178,6 +192,20 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
         secrets=secrets_of(server, parsed),
         unread=_unread(tree, declarations),
         started_at=case.place(None),
+    )
+
+
+def _case(
+    server: Server, tree: Tree, declarations: Declarations, parsed: Parsed, config: ConfigReader
+) -> Case:
+    return Case(
+        server=server,
+        declarations=declarations,
+        parsed=parsed,
+        engine=f"{server.engine.name} {tree.version or ''}".strip(),
+        history=option_history(server.engine),
+        searched=not tree.omitted and not declarations.unsearched,
+        config=config.file,
     )
 
 

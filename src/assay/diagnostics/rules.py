@@ -15,7 +15,8 @@ class Rule(Value):
     """One rule."""
 
     code: str
-    """`ASY1xx` options, `ASY2xx` environment variables, `ASY3xx` what the file's own syntax does."""
+    """`ASY1xx` options, `ASY2xx` environment variables, `ASY3xx` what the file's own syntax does, `ASY4xx`
+    what the engine makes of the command on this machine."""
     name: str
     """Short name."""
     severity: Severity
@@ -297,6 +298,34 @@ RULES: tuple[Rule, ...] = (
         matters="The service does not start.",
         evidence="A look beside the user's file.",
         limits="Files on another host are not looked for.",
+    ),
+    Rule(
+        code="ASY401",
+        name="does-not-start",
+        severity="error",
+        finds="A command that the engine's start-up code or a worker refuses for this model on this machine.",
+        matters="A restart takes the service down, minutes pass, and it does not come back.",
+        evidence="The line that raises and the tests before it, followed under the stated facts.",
+        limits="Asked with `--verdicts`, of deployment files. What the facts leave open is not reported: "
+        "`assay triage` names it.",
+    ),
+    Rule(
+        code="ASY402",
+        name="option-without-effect",
+        severity="warning",
+        finds="An option that does nothing here: nothing reads it, or no reached line tells the runs apart.",
+        matters="Whoever set it believes in an effect that is not there.",
+        evidence="The verdict of `assay explain`: dead or no_op, with the lines that show it.",
+        limits="Asked with `--verdicts`, of deployment files. `unknown` is not reported.",
+    ),
+    Rule(
+        code="ASY403",
+        name="option-overridden",
+        severity="warning",
+        finds="An option whose value start-up code sets back to what it is without it.",
+        matters="The server does not do what its command says.",
+        evidence="The line that sets it and the tests before it.",
+        limits="Asked with `--verdicts`, of deployment files.",
     ),
 )
 

@@ -3,7 +3,7 @@
 from assay.findings.case import Case
 from assay.findings.decide import ask
 from assay.findings.explain import Changer, Explanation, Rule, explain, explain_any, explain_asked
-from assay.findings.failure import Failure, Remedy
+from assay.findings.failure import Failure, Remedy, failure_of, remedies
 from assay.findings.finding import (
     BothRuns,
     Condition,
@@ -55,8 +55,10 @@ __all__ = [
     "explain",
     "explain_any",
     "explain_asked",
+    "failure_of",
     "find_together",
     "open_deployment",
+    "remedies",
     "triage",
     "values_to_ask",
     "verify",
