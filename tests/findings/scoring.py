@@ -5,32 +5,20 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.deployment import parse_engine
 from assay.findings import Case, Finding, ask, open_deployment
+from assay.flow import uncollected
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "deployments"
 NEAR = 3
 """A cited line counts if it is at most so many lines from one that was named by hand."""
 
 Wanted = dict[str, Any]
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Without the garbage collector, which would walk over every tree again and again."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def opened_case(tree: Path, deployment: str, *, home: Path, cache: Path) -> Case:
@@ -117,7 +105,7 @@ class Scorer:
         """What is found, asked only once."""
         name = name_of(wanted)
         if name not in self._answers:
-            with no_collection():
+            with uncollected():
                 found = ask(self._case(wanted), wanted["option"], json.loads(wanted["value"]))
             self._answers[name] = Answer(wanted, found)
         return self._answers[name]

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.findings.scoring import Scorer, group_of, no_collection, opened_case, say
+from tests.findings.scoring import Scorer, group_of, opened_case, say
 
 from assay.findings import ask
+from assay.flow import uncollected
 
 Mutation = dict[str, Any]
 
@@ -54,7 +55,7 @@ def test_the_verdict_follows(
     mutation: Mutation, scorer: Scorer, engine_tree: Callable[[str], Path], tmp_path: Path
 ) -> None:
     before = scorer.answer({**mutation, "verdict": mutation["before"]}).found
-    with mutated(engine_tree(mutation["version"]), mutation, tmp_path / "tree") as tree, no_collection():
+    with mutated(engine_tree(mutation["version"]), mutation, tmp_path / "tree") as tree, uncollected():
         case = opened_case(tree, mutation["deployment"], home=tmp_path, cache=tmp_path / "cache")
         after = ask(case, mutation["option"], json.loads(mutation["value"]))
     got = {"before": before.verdict, "after": after.verdict}

@@ -20,7 +20,7 @@ from assay.findings.finding import Condition, Finding
 from assay.findings.source_lines import text_of
 from assay.findings.triage import ask_any
 from assay.findings.words import find_option
-from assay.flow import Resolution
+from assay.flow import Resolution, uncollected
 from assay.source import Option
 
 _MOST_RULES = 12
@@ -96,7 +96,8 @@ def explain_asked(case: Case, text: str) -> Explanation:
     name, equals, value = text.partition("=")
     if not name.strip("-"):
         raise InputError(f"not an option: {text!r}", hint="write OPTION or OPTION=VALUE")
-    return explain(case, name, value) if equals else explain_any(case, name)
+    with uncollected():
+        return explain(case, name, value) if equals else explain_any(case, name)
 
 
 def _around(case: Case, option: Option | None, found: Finding) -> Explanation:

@@ -20,6 +20,7 @@ from assay.findings.shown import evidence
 from assay.findings.subkinds import SUBKIND
 from assay.findings.unasked import Unasked, unasked
 from assay.findings.values import made_up, values_to_ask
+from assay.flow import uncollected
 from assay.source import Option, Progress, no_progress
 
 Status = Literal["mend", "take_out", "try", "decide"]
@@ -80,6 +81,11 @@ class Triage(Value):
 
 def triage(case: Case, progress: Progress = no_progress) -> Triage:
     """The findings on every option of the engine."""
+    with uncollected():
+        return _triage(case, progress)
+
+
+def _triage(case: Case, progress: Progress) -> Triage:
     failure = failure_of(case.present)
     mends = remedies(case, failure) if failure is not None else ()
     options = [each for each in case.source.declarations.options if each.action not in _NO_ACTION]

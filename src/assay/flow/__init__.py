@@ -15,6 +15,7 @@ from assay.flow.resolution import (
     Write,
 )
 from assay.flow.resolve import EngineSource, resolve
+from assay.flow.uncollected import uncollected
 
 __all__ = [
     "Alternative",
@@ -39,4 +40,5 @@ __all__ = [
     "WriteBack",
     "baseline",
     "resolve",
+    "uncollected",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from assay.flow.reach.overlay import Overlay
 from assay.flow.reach.readers import Readers
 from assay.flow.resolution import Resolution
 from assay.flow.resolve import EngineSource, resolve
+from assay.flow.uncollected import uncollected
 from assay.flow.values import Instance
 from assay.source import ArgumentWord, ReadConfig
 
@@ -60,22 +60,19 @@ class Baseline:
         """The engine, while what A's start has changed still stands."""
         assert self._record is not None
         i = self._interpreter
-        collects = gc.isenabled()
-        gc.disable()  # nearly everything that is made lives as long as the analysis
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, RECURSION))
         i.machine.recording = 1
         i.machine.apply(self._changes)
         i.outside.is_serving = True
         try:
-            if self._engine is None:
-                self._engine = followed(i, self._record, self._source.engine)
-            yield self._engine
+            with uncollected():
+                if self._engine is None:
+                    self._engine = followed(i, self._record, self._source.engine)
+                yield self._engine
         finally:
             i.outside.is_serving = False
             i.end()
-            if collects:
-                gc.enable()
             sys.setrecursionlimit(limit)
 
     @property
