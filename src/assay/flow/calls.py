@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.flow import classes
+from assay.flow.copying import deep_copy
 from assay.flow.interpreter import MAX_DEPTH, Interpreter
 from assay.flow.machine import Path
-from assay.flow.outside.decorators import copied
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -144,7 +144,7 @@ def _cached(i: Interpreter, function: Wrapped, arguments: list[Any], keywords: d
     i.machine.reads |= function.origins.get(key, Origin())
     if i.machine.strict is not None:
         i.machine.strict.note(function.origins.get(key, Origin()))
-        return copied(found, {})  # as another process would make it
+        return deep_copy(found, {})  # as another process would make it
     return found
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from assay.engines import probes
 from assay.facts import Facts
 from assay.flow.comparison import Difference, WriteBack
+from assay.flow.copying import deep_copy
 from assay.flow.interpreter import Interpreter
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.explain import Explainer
-from assay.flow.reach.folding import deep_copy
 from assay.flow.reach.follow import followed
 from assay.flow.reach.overlay import Overlay
 from assay.flow.reach.readers import Readers

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.flow import classes, operations
+from assay.flow.copying import deep_copy
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
     MISSING,
-    Choice,
     Class,
     Instance,
     Library,
@@ -98,25 +98,7 @@ def _replace(i: Interpreter, owner: Any, **changes: Any) -> Any:
 
 
 def _copy(i: Interpreter, value: Any, *_rest: Any) -> Any:
-    return copied(i.force(value), {})
-
-
-def copied(value: Any, seen: dict[int, Any]) -> Any:
-    """A copy of a value and of what it holds."""
-    if id(value) in seen:
-        return seen[id(value)]
-    if isinstance(value, Choice):
-        return Choice(value.test, copied(value.yes, seen), copied(value.no, seen))
-    if isinstance(value, Instance):
-        made = seen[id(value)] = Instance(value.cls)
-        made.attributes.update((name, copied(each, seen)) for name, each in value.attributes.items())
-        made.origins.update(value.origins)
-        return made
-    if type(value) is VList:
-        return VList(copied(each, seen) for each in value)
-    if type(value) is VDict:
-        return VDict((key, copied(each, seen)) for key, each in value.items())
-    return value.copy() if isinstance(value, set) else value
+    return deep_copy(i.force(value), {})
 
 
 SUPPRESS = Library(

@@ -28,6 +28,7 @@ from assay.flow.reach.elements import (
     unmarked,
 )
 from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import marks
 from assay.flow.reach.making import instantiated
 from assay.flow.values import (
     MISSING,
@@ -60,9 +61,7 @@ def called(run: Runner, node: ast.Call) -> Value:
     arguments = _arguments(run, node)
     if arguments is None:
         return NOTHING
-    found = NOTHING
-    for element in function - MARKS:
-        found = joined(found, call_element(run, node, element, arguments))
+    found = _call_each(run, node, function, arguments)
     remarks = function & MARKS
     return found | remarks if found and remarks else found
 
@@ -290,9 +289,7 @@ def strictly(
         if ways > MAX_WAYS or not all(isinstance(each, Known) for each in value):
             return None
     names = tuple(arguments.keywords)
-    remarks = NOTHING
-    for value in values:
-        remarks = remarks | (value & MARKS)
+    remarks = marks(*values)
     count = len(arguments.positional)
 
     def evaluate(subject: Any, *operands: Any) -> Any:

@@ -79,6 +79,14 @@ class Explainer:
                 found.extend((caller, each) for each in edge.path.tests())
         return tuple(found)
 
+    def tests(
+        self, context: Context, path: Path | None, overlay: Overlay | None
+    ) -> tuple[list[tuple[Context, ast.AST]], list[tuple[Context, Path]]]:
+        """The calls that lead to a place, and all tests on the way to it, outermost first."""
+        chain = self.chain(context, overlay)
+        inner = path.tests() if path is not None else []
+        return chain, [*self.chain_guards(chain, context, overlay), *((context, each) for each in inner)]
+
     # ------------------------------------------------------------ run A
 
     def failure(self) -> Difference | None:
@@ -154,9 +162,7 @@ class Explainer:
 
     def _effect(self, effect: Effect, overlay: Overlay, fields: Sequence[str]) -> Difference:
         context = effect.context
-        chain = self.chain(context, overlay)
-        inner = effect.path.tests() if effect.path is not None else []
-        tests = [*self.chain_guards(chain, context, overlay), *((context, each) for each in inner)]
+        chain, tests = self.tests(context, effect.path, overlay)
         deciding = effect.deciding
         node = deciding.node if deciding is not None else effect.node
         return Difference(
@@ -177,9 +183,7 @@ class Explainer:
 
     def _raises(self, death: Death, overlay: Overlay | None, fields: Sequence[str]) -> Difference:
         context = death.context
-        chain = self.chain(context, overlay)
-        inner = death.path.tests() if death.path is not None else []
-        tests = [*self.chain_guards(chain, context, overlay), *((context, each) for each in inner)]
+        chain, tests = self.tests(context, death.path, overlay)
         return Difference(
             outcome="raises",
             effect=Step(
@@ -193,9 +197,7 @@ class Explainer:
         )
 
     def _open_atoms(self, effect: Effect, overlay: Overlay) -> tuple[str, ...]:
-        chain = self.chain(effect.context, overlay)
-        inner = effect.path.tests() if effect.path is not None else []
-        tests = [*self.chain_guards(chain, effect.context, overlay), *((effect.context, e) for e in inner)]
+        _, tests = self.tests(effect.context, effect.path, overlay)
         found = [owner.state.module.text(path.node) for owner, path in tests if path.level == PERHAPS]
         return tuple(dict.fromkeys(found)) or ("whether an exception is raised",)
 

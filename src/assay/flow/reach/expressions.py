@@ -143,9 +143,7 @@ def _bool_op(run: Runner, node: ast.BoolOp) -> Value:
     for at, part in enumerate(node.values):
         value = run.evaluate(part)
         yes, no = run.truth(value)
-        if run.engine.overlay is None:
-            mask = (1 if yes else 0) | (2 if no else 0)
-            run.engine.outcomes[part] = run.engine.outcomes.get(part, 0) | mask
+        run.engine.came_out(part, (yes, no))
         stop, go = (yes, no) if stops_on_true else (no, yes)
         if at + 1 == len(node.values):
             found = joined(found, value)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+from assay.flow.copying import deep_copy
 from assay.flow.interpreter import NATIVE_FAULTS
 from assay.flow.machine import same
 from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
@@ -19,9 +20,6 @@ from assay.flow.values import (
     Strict,
     Touched,
     Unknown,
-    VDict,
-    VList,
-    VSet,
 )
 from assay.source import NotKnown
 
@@ -73,35 +71,6 @@ def _kept(strict: Strict, value: Any) -> Any:
     if not strict.touched.keys() <= copies.keys():
         raise NotPure("something older that the result does not hold")
     return made
-
-
-def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
-    """The value with its own objects and collections; classes, functions and constants are shared.
-
-    `copies` holds, by identity of the original, every copy that was made.
-    """
-    if id(value) in copies:
-        return copies[id(value)]
-    kind = type(value)
-    if kind is Instance:
-        made = copies[id(value)] = Instance(value.cls)
-        made.origins = dict(value.origins)
-        for name, each in value.attributes.items():
-            made.attributes[name] = deep_copy(each, copies)
-        return made
-    if kind is VList:
-        collected = copies[id(value)] = VList()
-        collected.extend(deep_copy(each, copies) for each in value)
-        return collected
-    if kind is VDict:
-        mapped = copies[id(value)] = VDict()
-        for key, each in value.items():
-            mapped[key] = deep_copy(each, copies)
-        return mapped
-    if kind is VSet:
-        copies[id(value)] = VSet(value)
-        return copies[id(value)]
-    return tuple(deep_copy(each, copies) for each in value) if kind is tuple else value
 
 
 class Fold:

@@ -32,6 +32,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.items import store_item
 from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import marks
 from assay.flow.values import Class, External, Instance, Native, Touched, Unknown
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ def is_collection(function: Any) -> bool:
 
 def vague(values: list[Value]) -> Value:
     """The result of something on values that are not all known."""
-    remarks = NOTHING
-    for value in values:
-        remarks = remarks | (value & MARKS)
+    remarks = marks(*values)
     plain = [e for value in values for e in value - MARKS]
     doubts = [e for e in plain if isinstance(e, Doubt)]
     if doubts and not any(isinstance(e, Thing | Seq | Obj) for e in plain):
@@ -207,10 +206,7 @@ def pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keyword
         run.write(engine.attribute_cell(pair, f"[{at}]"), value)
         run.write(engine.attribute_cell(pair, "[]"), value)
     run.write(engine.attribute_cell(next(iter(made)), "[]"), inner)
-    remarks = NOTHING
-    for argument in arguments:
-        remarks = remarks | (argument & MARKS)
-    return made | remarks
+    return made | marks(*arguments)
 
 
 def _next(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:

@@ -59,7 +59,6 @@ class Runner:
         """Where values are to be remembered: by expression, its value; with `test`, its outcomes."""
         self.base: dict[Any, Any] | None = None
         """In run B: what run A has remembered here."""
-        self.sites: dict[ast.AST, Path | None] | None = None
         self.exit = ""
         """How the last block that did not reach its end was left: `return`, `loop` or `raise`."""
 
@@ -128,9 +127,7 @@ class Runner:
             value = self.evaluate(node)
             found = self.truth(value)
             self._note_fork(node, value, found)
-        if self.engine.overlay is None:
-            mask = (1 if found[0] else 0) | (2 if found[1] else 0)
-            self.engine.outcomes[node] = self.engine.outcomes.get(node, 0) | mask
+        self.engine.came_out(node, found)
         if self.seen is not None:
             old = self.seen.get((node, "test"))
             both = found if old is None else (max(old[0], found[0]), max(old[1], found[1]))
@@ -263,10 +260,10 @@ class Runner:
             return value or self.engine.stall(node, self.context)
         return importing.module_value(self, state, name)
 
-    def bind(self, name: str, value: Value, *, stands_in: bool = False) -> None:
+    def bind(self, name: str, value: Value) -> None:
         """Bind a local name, or what stands for one."""
         if name in self.globals:
-            self.write(self.engine.module_cell(self.state, name), value, stands_in=stands_in)
+            self.write(self.engine.module_cell(self.state, name), value)
             return
         if name in self.nonlocals:
             outer = self.context.parent
@@ -306,8 +303,6 @@ class Runner:
     def block(self, statements: list[ast.stmt]) -> bool:
         """Run statements; True if what follows them is reached."""
         for statement in statements:
-            if self.sites is not None:
-                self.sites[statement] = self.path
             self.exit = "raise"
             if not STATEMENTS[type(statement)](self, statement):
                 return False

@@ -22,7 +22,7 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.iterating import iterated
-from assay.flow.reach.lifting import lifted
+from assay.flow.reach.lifting import lifted, marks
 from assay.flow.values import Decorated, Function, Partial, Wrapped
 
 if TYPE_CHECKING:
@@ -191,11 +191,8 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         return _bound_to(run, *arguments.positional)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
-    remarks = NOTHING
-    for value in values:
-        remarks = remarks | (value & MARKS)
-    if arguments.spread is not None:
-        remarks = remarks | (arguments.spread.positional & MARKS)
+    spread = (arguments.spread.positional,) if arguments.spread is not None else ()
+    remarks = marks(*values, *spread)
     kind = effect_of(label, last)
     if kind:
         run.event(
