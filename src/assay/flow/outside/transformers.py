@@ -26,6 +26,7 @@ from assay.flow.values import (
     Instance,
     Library,
     Native,
+    Open,
     Origin,
     Unknown,
     VDict,
@@ -143,20 +144,22 @@ def _from_dict(i: Interpreter, cls: Any, config: Any, **_keywords: Any) -> Any:
     )
 
 
-def _auto(i: Interpreter, path: Any = None, *_rest: Any, **_keywords: Any) -> Any:
+def _auto(i: Interpreter, path: Any = None, *_rest: Any, **keywords: Any) -> Any:
     """`AutoConfig.from_pretrained(path)`."""
     config = _loaded(i, path)
     if isinstance(config, Unknown):
         i.outside.may_fail(i, config)
         return config
-    return _auto_config(i, config, str(i.force(path)))
+    return _auto_config(i, config, str(i.force(path)), i.force(keywords.get("trust_remote_code", False)))
 
 
-def _auto_config(i: Interpreter, config: VDict, path: str) -> Any:
+def _auto_config(i: Interpreter, config: VDict, path: str, trusts: Any) -> Any:
     kind = config.get("model_type")
     known = _knows(i, kind)
     if known is None and kind in i.outside.models:
         return _of_class(i, i.outside.models[kind], config, path)
+    if known is None:
+        known = _own_class(i, config, path, trusts)
     if known is None:
         raise i.error(
             ValueError,
@@ -169,6 +172,22 @@ def _auto_config(i: Interpreter, config: VDict, path: str) -> Any:
     made.attributes["_name_or_path"] = path
     _note_origins(made, path)
     return made
+
+
+def _own_class(i: Interpreter, config: VDict, path: str, trusts: Any) -> str | Unknown | None:
+    """The class that comes with a model, of which only config.json is known; None if it has none.
+
+    transformers' `resolve_trust_remote_code` raises where such code is not to be trusted.
+    """
+    own = config.get("auto_map")
+    name = own.get("AutoConfig") if isinstance(own, VDict) else None
+    if not isinstance(name, str):
+        return None
+    if isinstance(trusts, Open):
+        return Unknown(f"whether the code of {path} is trusted", ("trusts", path))
+    if not trusts:
+        raise i.error(ValueError, f"{path} has code of its own, which needs trust_remote_code=True")
+    return f"of the model's own code, {name}"
 
 
 def _knows(i: Interpreter, kind: Any) -> str | Unknown | None:
