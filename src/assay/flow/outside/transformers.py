@@ -187,7 +187,7 @@ def _own_class(i: Interpreter, config: VDict, path: str, trusts: Any) -> str | U
         return Unknown(f"whether the code of {path} is trusted", ("trusts", path))
     if not trusts:
         raise i.error(ValueError, f"{path} has code of its own, which needs trust_remote_code=True")
-    return f"of the model's own code, {name}"
+    return f"{name} (the model's own code)"
 
 
 def _knows(i: Interpreter, kind: Any) -> str | Unknown | None:
@@ -324,7 +324,8 @@ def _default(owner: Instance, name: str, column: int | None) -> Any:
         entry = _entry(owner)
         if entry is None:
             kind = base.dotted
-            return Unknown(f"default of {name} in {kind}", ("default", kind, name))
+            shown = kind.removeprefix("transformers.")
+            return Unknown(f"default of {name} in {shown}", ("default", kind, name))
         rows = entry["attributes"]
     if name not in rows:
         return _NEVER
