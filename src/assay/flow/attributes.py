@@ -111,12 +111,12 @@ def _noted(strict: Strict, owner: Instance, name: str) -> Any:
         return MISSING
     key = (id(owner), name)
     strict.reads.add(key)
-    if key in strict.changed:
-        kept = strict.changed[key]()
-        if kept is MISSING:
-            raise NotPure(name)
-        return kept
-    return MISSING
+    kept = strict.kept.get(key)
+    if kept is None:
+        return MISSING
+    if kept[0] is MISSING:
+        raise NotPure(name)
+    return kept[0]
 
 
 def _read(i: Interpreter, owner: Instance, name: str) -> None:

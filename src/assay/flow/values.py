@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from assay.flow.modules import ModuleState
@@ -456,14 +456,21 @@ class NotPure(Exception):
     """A strict evaluation met something undecided, something from outside, or a change of older objects."""
 
 
+class Kept(Protocol):
+    """Attributes that something other than the objects themselves keeps."""
+
+    def get(self, key: tuple[int, str]) -> tuple[Any] | None:
+        """By identity of the owner and name: what it holds, or `MISSING`; None if it is not kept."""
+        ...
+
+
 class Strict:
     """What a strict evaluation has read and made: it must depend on nothing else, and change nothing."""
 
-    __slots__ = ("began", "changed", "functions", "reads", "touched")
+    __slots__ = ("began", "functions", "kept", "reads", "touched")
 
-    def __init__(self, changed: Mapping[tuple[int, str], Callable[[], Any]]) -> None:
-        self.changed = changed
-        """Attributes (identity of the owner, name) that something else keeps: what it holds, or `MISSING`."""
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
         self.reads: set[tuple[int, str]] = set()
         self.began = next(_SERIALS)
         self.functions: set[ast.AST] = set()

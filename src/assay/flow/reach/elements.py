@@ -15,7 +15,7 @@ ALWAYS, SOMETIMES, PERHAPS, NEVER = 3, 2, 1, 0
 not known forbids it; not at all."""
 
 
-_NUMBERS = itertools.count()
+_NUMBERS = itertools.count(1)
 
 
 class Element:
@@ -25,17 +25,17 @@ class Element:
     of one thing come out alike.
     """
 
-    __slots__ = ("_number",)
-    _number: int
+    __slots__ = ("number",)
+    number: int
 
     def __new__(cls, *_arguments: Any, **_keywords: Any) -> Self:
         """Number the elements as they are made."""
         made = super().__new__(cls)
-        made._number = next(_NUMBERS)
+        made.number = next(_NUMBERS)
         return made
 
     def __hash__(self) -> int:
-        return self._number
+        return self.number
 
 
 class Known(Element):
@@ -67,10 +67,13 @@ class Obj(Element):
 class Seq(Element):
     """A collection made at one place of the source; its parts are cells."""
 
-    __slots__ = ("kind", "node")
+    __slots__ = ("is_fixed", "kind", "node")
 
     def __init__(self, node: ast.AST, kind: str) -> None:
         self.node, self.kind = node, kind
+        starred = isinstance(node, ast.Tuple) and any(isinstance(e, ast.Starred) for e in node.elts)
+        self.is_fixed = kind == "tuple" and isinstance(node, ast.Tuple) and not starred
+        """Whether all that can differ are its parts, each of which is a cell of its own: not how many."""
 
     def __repr__(self) -> str:
         return f"Seq({self.kind}:{getattr(self.node, 'lineno', 0)})"
@@ -201,7 +204,9 @@ def is_plain(value: Any) -> bool:
 
 def is_settled(value: Value) -> bool:
     """Whether it is one thing, and neither of run time nor in doubt."""
-    return len(value) <= 1 and all(isinstance(each, _SETTLED) for each in value)
+    return len(value) <= 1 and all(
+        isinstance(each, _SETTLED) or (isinstance(each, Seq) and each.is_fixed) for each in value
+    )
 
 
 def unmarked(value: Value) -> Value:

@@ -96,6 +96,8 @@ class Engine:
         self.phases = Phases(self)
         self.bases: dict[Context, dict[ast.AST, Any]] = {}
         """What each expression of a context came to in run A, where a comparison has asked for it."""
+        self.last_of_a = 0
+        """The number of run A's last element."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 
@@ -175,6 +177,10 @@ class Engine:
     def level(self, context: Context) -> int:
         """How surely a context is reached."""
         return context.level if self.overlay is None else self.overlay.level(context)
+
+    def is_of_b(self, element: Element) -> bool:
+        """Whether only a comparison has made an element."""
+        return element.number > self.last_of_a
 
     def is_reached(self, context: Context) -> bool:
         """Whether run A comes to a function."""

@@ -50,6 +50,11 @@ def compared(run: Runner, node: ast.expr, value: Value) -> Value:
     old = run.base.get(node)
     plain = unmarked(value)
     if old is None or plain != old:
+        if old and plain and isinstance(node, ast.Call):
+            assert run.engine.overlay is not None
+            same = run.engine.overlay.in_place_of(old, plain)
+            if same is not None:
+                return same | (value & {FORKED})
         return value | {CHANGED} if value else value
     if FORKED in value or not is_settled(plain):
         return value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import NATIVE_FAULTS
 from assay.flow.machine import same
-from assay.flow.reach.elements import NOTHING, Known, Value, unmarked
+from assay.flow.reach.elements import NOTHING, Known, Value, union, unmarked
 from assay.flow.values import (
     MISSING,
     Choice,
@@ -34,6 +34,16 @@ def only(held: Value, initial: Value) -> Any:
     later = value - initial or value
     single = next(iter(later)) if len(later) == 1 else None
     return single.value if isinstance(single, Known) else MISSING
+
+
+def seen_by(context: Context | None, initial: Value, held: Value, parts: Mapping[Any, Any]) -> Any:
+    """The one value that a function finds in a cell; else `MISSING`. One that writes the cell itself reads it
+    before that, and does not find what it will have written.
+    """
+    if context is None or context not in parts:
+        return only(held, initial)
+    before = union((initial, *(part[0] for writer, part in parts.items() if writer is not context)))
+    return only(before, NOTHING)
 
 
 def alike(one: Any, other: Any, depth: int = 0) -> bool:
@@ -86,13 +96,28 @@ class Fold:
         """Kept alive: the memory is keyed by their identities."""
 
 
+class _As:
+    """What cells hold for one function."""
+
+    def __init__(self, kept: Mapping[Any, Callable[[Context | None], Any]], context: Context | None) -> None:
+        self._kept, self._context = kept, context
+
+    def get(self, key: tuple[int, str]) -> tuple[Any] | None:
+        """The value; `MISSING` if it is not one, None if no cell keeps that attribute."""
+        look = self._kept.get(key)
+        return None if look is None else (look(self._context),)
+
+
 class Folding:
     """The strict evaluations of one analysis, each done once."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.memory: dict[Hashable, Fold] = {}
-        self.changed: dict[tuple[int, str], Callable[[], Any]] = {}
+        self.changed: dict[tuple[int, str], Callable[[Context | None], Any]] = {}
+        """Attributes that a cell keeps: what it holds for a function."""
+        self.writers: set[Context] = set()
+        """The functions that write such attributes."""
         self.functions: set[ast.AST] = set()
         """The functions of the tree that strict evaluations have run."""
         self.cells: dict[tuple[int, str], Cell] = {}
@@ -111,10 +136,14 @@ class Folding:
             context: who asks; it runs again when something that was read changes.
         """
         engine = self.engine
+        asker = context if context in self.writers else None
+        if asker is not None:
+            key = (key, asker)
         found = self.memory.get(key)
         overlay = engine.overlay
         if found is None:
-            found = self.evaluate(operands if overlay is None else overlay.counterparts(operands), evaluate)
+            own = operands if overlay is None else overlay.counterparts(operands)
+            found = self.evaluate(own, evaluate, asker)
             if overlay is not None:
                 found = overlay.own(found)
             former = self.former.pop(key, None)
@@ -124,15 +153,18 @@ class Folding:
                 self.memory[key] = found
         elif overlay is not None and found.reads & overlay.changed:
             found = overlay.refold(
-                key, found, lambda: self.evaluate(overlay.counterparts(operands), evaluate)
+                key, found, lambda: self.evaluate(overlay.counterparts(operands), evaluate, asker)
             )
         for each in found.reads:
             engine.key_readers.setdefault(each, {})[context] = None
         return found.value
 
-    def evaluate(self, operands: tuple[Any, ...], evaluate: Callable[..., Any]) -> Fold:
+    def evaluate(
+        self, operands: tuple[Any, ...], evaluate: Callable[..., Any], asker: Context | None = None
+    ) -> Fold:
+        """Evaluate once; `asker` is the function that asks, if it writes what may be read."""
         machine = self.engine.i.machine
-        strict = Strict(self.changed)
+        strict = Strict(_As(self.changed, asker))
 
         def run() -> Any:
             fuel, depth = machine.fuel, machine.depth
@@ -161,7 +193,7 @@ class Folding:
         key = (id(owner), name)
         if key in self.changed:
             return
-        self.changed[key] = lambda: only(cell.value, cell.initial)
+        self.changed[key] = lambda context: seen_by(context, cell.initial, cell.value, cell.parts)
         self.cells[key] = cell
         cell.key = key
         self.forget(key)

@@ -11,7 +11,7 @@ from assay.flow.reach import registry
 from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.binding import context_of, parameter_names
 from assay.flow.reach.context import Context, Outcome
-from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES
+from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES, Thing
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Decorated, Function, Instance, Wrapped
@@ -60,6 +60,7 @@ def followed(i: Interpreter, record: Instance, name: str) -> Engine:
         engine.settle()
         waiting = [each for each in engine.touched_modules if each not in done]
         if not waiting or engine.gave_up:
+            engine.last_of_a = Thing("").number
             return engine
         for each in waiting:
             done.add(each)

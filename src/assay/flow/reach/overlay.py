@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.machine import same
+from assay.flow.reach import reading
 from assay.flow.reach.context import Cell, Context, Death, Event, Outcome, Path, before, summed
 from assay.flow.reach.differing import differing
 from assay.flow.reach.elements import (
@@ -18,12 +19,13 @@ from assay.flow.reach.elements import (
     MARKS,
     NEVER,
     SOMETIMES,
+    Known,
     Value,
     is_settled,
     joined,
     unmarked,
 )
-from assay.flow.reach.folding import Fold, alike, only
+from assay.flow.reach.folding import Fold, alike, seen_by
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Instance, Library
 
@@ -35,6 +37,8 @@ MAX_RUNS_AFTER = 60
 MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
+MAX_PAIRED = 16
+"""So many objects that one place makes are told apart."""
 
 
 @dataclass(eq=False)
@@ -133,7 +137,9 @@ class Overlay:
     def _keep(self, other: Instance, name: str, cell: Cell) -> None:
         held = self.engine.folding.changed
         key = (id(other), name)
-        held[key] = lambda: only(self.value(cell), self._initial.get(cell, cell.initial))
+        held[key] = lambda context: seen_by(
+            context, self._initial.get(cell, cell.initial), self.value(cell), self.parts(cell)
+        )
         self._alive.append(key)
 
     def close(self) -> None:
@@ -147,6 +153,33 @@ class Overlay:
             self.changed.add(key)
             for context in self.engine.key_readers.get(key, ()):
                 self.enqueue(context)
+
+    def in_place_of(self, old: Value, new: Value) -> Value | None:
+        """Run A's objects for those that B has made in their place; None unless all are of one class.
+
+        What B makes at the place of A's object is not another value, but the same with other attributes.
+        """
+        ours, theirs = _instances(old), _instances(new)
+        if len(ours) != len(theirs) or not 0 < len(ours) <= MAX_PAIRED:
+            return None
+        if len({id(each.value.cls) for each in (*ours, *theirs)}) != 1:
+            return None
+        left = list(theirs)
+        for one in ours:  # of several, made for several ranks, the one that differs least
+            distances = [_differences(one.value, each.value) for each in left]
+            other = left.pop(distances.index(min(distances)))
+            if not self._stands_for(one.value, other):
+                return None
+        return old
+
+    def _stands_for(self, a: Instance, element: Known) -> bool:
+        b = element.value
+        if self._other.get(id(a)) is b:
+            return True
+        if not self.engine.is_of_b(element) or id(b) in self._back:
+            return False
+        self._pair(a, b)
+        return self._other[id(a)] is b
 
     def counterpart(self, value: Any) -> Any:
         """What stands in run B for an object of run A."""
@@ -190,7 +223,7 @@ class Overlay:
         """The same, as a context sees it."""
         value = self._values.get(cell, cell.value)
         parts = self._parts.get(cell, cell.parts)
-        if context in parts:
+        if reading.writes_too(context, parts):
             return joined(value, before(cell, parts))
         return value
 
@@ -350,7 +383,8 @@ class Overlay:
                 callers.pop((context, node), None)
                 self._relevel(callee)
         for (node, callee), edge in outcome.edges.items():
-            if (node, callee) not in old.edges:
+            before_ = old.edges.get((node, callee))
+            if before_ is None or before_.level != edge.level:
                 callers = self._callers.setdefault(callee, dict(callee.callers))
                 callers[(context, node)] = edge.level
                 self._relevel(callee)
@@ -491,3 +525,18 @@ class Overlay:
             return
         made = Event(node, event.kind, min(edge.level, event.level), edge.path, f"calls {callee.name}")
         self._note(context, made, "branch", seen, base)
+
+
+def _instances(value: Value) -> list[Known]:
+    """The objects of the interpreter that a value may be, in the order of their making; none if it may be
+    something else.
+    """
+    found = [each for each in value if isinstance(each, Known) and isinstance(each.value, Instance)]
+    return sorted(found, key=lambda each: each.number) if len(found) == len(value) else []
+
+
+def _differences(one: Instance, other: Instance) -> int:
+    names = {*one.attributes, *other.attributes}
+    return sum(
+        not alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING)) for name in names
+    )

@@ -57,9 +57,39 @@ def attribute(run: Runner, node: ast.AST, owner: Value, name: str, default: Valu
             part = default
         found = joined(found, part)
     if not found:
+        plain = owner - MARKS
+        if run.engine.overlay is not None and plain and all(_lacks(run, each, name) for each in plain):
+            names = " or ".join(sorted({_class_name(each) for each in plain}))
+            run.die(node, "AttributeError", f"{names} has no attribute {name!r}")
+            return NOTHING
         return run.engine.stall(node, run.context)
     remarks = owner & MARKS
     return found | remarks if remarks else found
+
+
+def _lacks(run: Runner, each: Element, name: str) -> bool:
+    """Whether there surely is no such attribute. Only asked of run B: what nobody seems to write in run A is
+    written by something that was not understood, since A serves.
+    """
+    if isinstance(each, Obj):
+        cls, held = each.cls, run.read(run.engine.attribute_cell(each, name))
+    elif isinstance(each, Known) and isinstance(each.value, Instance):
+        cls, cell = each.value.cls, run.engine.made(("attribute", each, name), run.context)
+        held = run.read(cell) if cell is not None else NOTHING
+    else:
+        return isinstance(each, Known) and is_plain(each.value) and each.value is not None
+    closed = isinstance(cls, Class) and not cls.is_open
+    dynamic = closed and any(
+        run.engine.class_attribute(cls, each) is not MISSING for each in ("__getattr__", "__getattribute__")
+    )
+    return closed and not dynamic and not held and run.engine.class_attribute(cls, name) is MISSING
+
+
+def _class_name(each: Element) -> str:
+    if isinstance(each, Obj):
+        return str(each.cls.name)
+    value = each.value if isinstance(each, Known) else None
+    return str(value.cls.name) if isinstance(value, Instance) else type(value).__name__
 
 
 def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_default: bool) -> Value:
@@ -88,7 +118,7 @@ def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
     """An attribute of a value of the interpreter."""
     value = each.value
     engine = run.engine
-    if value is None:
+    if is_plain(value) and not hasattr(value, name):
         return NOTHING
     if isinstance(value, Instance):
         return _of_instance(run, node, each, value, name)
@@ -98,10 +128,7 @@ def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
         found = engine.i.outside.member(engine.i, value, name)
         return NOTHING if found is MISSING else engine.lift(found)
     if isinstance(value, Class):
-        cell = engine.made(("attribute", each, name), run.context)
-        if cell is not None:
-            return run.read(cell)
-        return _strict(run, each, name) or _of_class(run, each, value, name)
+        return _of_class(run, each, value, name)
     if isinstance(value, Member):
         return _strict(run, each, name) or _bound(run, node, value.cls, each, name)
     if isinstance(value, Decorated):
@@ -142,6 +169,12 @@ def _strict(run: Runner, each: Known, name: str) -> Value:
 
 
 def _of_class(run: Runner, each: Known, cls: Class, name: str) -> Value:
+    cell = run.engine.made(("attribute", each, name), run.context)
+    if cell is not None:
+        return run.read(cell)
+    strict = _strict(run, each, name)
+    if strict:
+        return strict
     found = run.engine.class_attribute(cls, name)
     if isinstance(found, Wrapped) and found.kind == "class":
         return run.engine.elements.method(found.function, each)
@@ -333,6 +366,7 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
             cell = engine.cell(label, lambda: initial)
         if isinstance(owner, Instance) and min(run.level, engine.level(run.context)) == ALWAYS:
             engine.folding.outgrow(owner, name, cell)  # what only a request may change, no start sees
+        engine.folding.writers.add(run.context)
         run.write(cell, value)
     elif isinstance(owner, ModuleValue):
         state = run.i.modules.state(owner.name)

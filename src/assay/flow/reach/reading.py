@@ -23,9 +23,18 @@ def read(engine: Engine, cell: Cell, context: Context) -> Value:
         return joined(value, before(cell, seen)) if context in seen else value
     if engine.overlay is not None:
         return engine.overlay.read(cell, context)
-    if context in cell.parts:  # it may read before it writes
+    if writes_too(context, cell.parts):
         return joined(cell.value, before(cell, cell.parts))
     return cell.value
+
+
+def writes_too(context: Context, parts: Parts) -> bool:
+    """Whether a function may read a cell before it has written it itself: also as one of the several contexts
+    of one function, of which only one is what runs.
+    """
+    if context in parts:
+        return True
+    return context.receiver is None and any(writer.node is context.node for writer in parts)
 
 
 def read_before(engine: Engine, cell: Cell, context: Context, *, once: bool = False) -> Value:
