@@ -131,8 +131,14 @@ def bind(run: Runner, callee: Context, function: Any, arguments: Arguments) -> N
         _bind_keywords(run, callee, spec.kwarg, extra, spread, named)
 
 
+def _of_a(run: Runner, callee: Context) -> Context:
+    """In run B, the context of run A that it stands for."""
+    overlay = run.engine.overlay
+    return callee if overlay is None else overlay.partners.get(callee, callee)
+
+
 def _bind_rest(run: Runner, callee: Context, node: ast.arg, rest: list[Value], spread: Spread | None) -> None:
-    made = run.engine.elements.one(("rest", callee), lambda: Seq(node, "list"))
+    made = run.engine.elements.one(("rest", _of_a(run, callee)), lambda: Seq(node, "list"))
     element = next(iter(made))
     values = [*rest, *([spread.positional] if spread is not None and spread.positional else [])]
     for value in values:
@@ -143,7 +149,7 @@ def _bind_rest(run: Runner, callee: Context, node: ast.arg, rest: list[Value], s
 def _bind_keywords(
     run: Runner, callee: Context, node: ast.arg, extra: Keywords, spread: Spread | None, named: set[str]
 ) -> None:
-    made = run.engine.elements.one(("keywords", callee), lambda: Seq(node, "dict"))
+    made = run.engine.elements.one(("keywords", _of_a(run, callee)), lambda: Seq(node, "dict"))
     element = next(iter(made))
     for name, value in extra.items():
         store_item(run, element, run.engine.elements.known(name), value)

@@ -323,16 +323,20 @@ def follow(
             return topology(run, node, arguments.positional, function) or NOTHING
         finally:
             run.engine.topologies[function.node] = topology
-    if isinstance(function, Closure):
-        made: Any = function
-    elif isinstance(function, Function):
-        made = function
-    else:
+    if not isinstance(function, Closure | Function):
         return call_element(run, node, next(iter(run.engine.lift(function))), arguments)
     if receiver is not None:
         arguments = arguments.after(frozenset({receiver}))
-    callee = context_of(run, made, receiver, arguments)
-    bind(run, callee, made, arguments)
+    return _entered(run, node, function, receiver, arguments)
+
+
+def _entered(
+    run: Runner, node: ast.AST, function: Any, receiver: Element | None, arguments: Arguments
+) -> Value:
+    callee = context_of(run, function, receiver, arguments)
+    if run.engine.overlay is not None:
+        run.engine.overlay.meet(run.context, node, callee)
+    bind(run, callee, function, arguments)
     run.edge(node, callee)
     value = run.read(callee.returned)
     if not value:

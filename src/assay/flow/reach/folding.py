@@ -38,12 +38,17 @@ def only(held: Value, initial: Value) -> Any:
 
 def seen_by(context: Context | None, initial: Value, held: Value, parts: Mapping[Any, Any]) -> Any:
     """The one value that a function finds in a cell; else `MISSING`. One that writes the cell itself reads it
-    before that, and does not find what it will have written.
+    before that, and does not find what it will have written; unless nothing was asked for, in which case the
+    engine usually fills in what is used anyway.
     """
-    if context is None or context not in parts:
+    if context is None or context not in parts or _is_none(initial):
         return only(held, initial)
     before = union((initial, *(part[0] for writer, part in parts.items() if writer is not context)))
     return only(before, NOTHING)
+
+
+def _is_none(value: Value) -> bool:
+    return all(isinstance(each, Known) and each.value is None for each in unmarked(value))
 
 
 def alike(one: Any, other: Any, depth: int = 0) -> bool:

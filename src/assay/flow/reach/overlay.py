@@ -26,6 +26,7 @@ from assay.flow.reach.elements import (
     unmarked,
 )
 from assay.flow.reach.folding import Fold, alike, seen_by
+from assay.flow.reach.pairing import alike_constants, differences, instances
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Instance, Library
 
@@ -87,6 +88,8 @@ class Overlay:
         self._bases: dict[Context, dict[ast.AST, Any]] = {}
         self._runs: dict[Context, int] = {}
         self.partners: dict[Context, Context] = {}
+        self._like: dict[Cell, Cell] = {}
+        """The cells of contexts that only B has, and those of their partners in A."""
         self.via: dict[Context, tuple[Context, ast.AST]] = {}
         self._queue: list[tuple[int, int, Context]] = []
         """A heap: what stands nearer to the entry comes first."""
@@ -159,18 +162,24 @@ class Overlay:
 
         What B makes at the place of A's object is not another value, but the same with other attributes.
         """
-        ours, theirs = _instances(old), _instances(new)
+        ours, theirs = instances(old), instances(new)
         if len(ours) != len(theirs) or not 0 < len(ours) <= MAX_PAIRED:
             return None
         if len({id(each.value.cls) for each in (*ours, *theirs)}) != 1:
             return None
         left = list(theirs)
         for one in ours:  # of several, made for several ranks, the one that differs least
-            distances = [_differences(one.value, each.value) for each in left]
+            distances = [differences(one.value, each.value) for each in left]
             other = left.pop(distances.index(min(distances)))
             if not self._stands_for(one.value, other):
                 return None
         return old
+
+    def has_changed(self, value: Instance) -> bool:
+        """Whether an object other than the record has other attributes in B."""
+        return value is not self.engine.record and any(
+            (id(value), name) in self.changed for name in value.attributes
+        )
 
     def _stands_for(self, a: Instance, element: Known) -> bool:
         b = element.value
@@ -259,9 +268,11 @@ class Overlay:
     def _settle(self, cell: Cell) -> None:
         value = self.summed(cell, self.parts(cell))
         plain = unmarked(value)
-        if cell.label[0] == "parameter" and plain and plain == value and plain <= cell.value:
-            value = cell.value  # only a call is gone, which is judged where it stood
-        elif plain == cell.value:
+        of_a = self._like.get(cell, cell).value
+        if cell.label[0] == "parameter" and plain and plain == value and plain <= of_a:
+            if cell not in self._like:
+                value = cell.value  # only a call is gone, which is judged where it stood
+        elif plain == of_a:
             if FORKED not in value and (is_settled(plain) or not value & MARKS):
                 value = plain
         else:
@@ -305,6 +316,21 @@ class Overlay:
                 engine.run(callee)
             else:
                 self.enqueue(callee)
+
+    def meet(self, caller: Context, node: ast.AST, callee: Context) -> None:
+        """A call is about to be made: where A never comes to that context, find the one that A has for it,
+        the same function, called at the same place in another way.
+        """
+        if callee.runs or callee in self.partners:
+            return
+        source = self.partners.get(caller, caller)
+        others = [each for at, each in source.outcome.edges if at is node and each.node is callee.node]
+        if others:
+            partner = max(others, key=lambda each: alike_constants(each, callee))
+            self.partners[callee] = partner
+            self._like[callee.returned] = partner.returned
+            for name, cell in callee.parameters.items():
+                self._like[cell] = partner.parameters[name]
 
     def base(self, context: Context) -> dict[ast.AST, Any]:
         """What each expression of a context came to in run A; nothing if A never ran it."""
@@ -362,9 +388,10 @@ class Overlay:
         cell = context.returned
         value = outcome.returns
         plain = unmarked(value)
-        if plain == cell.value and FORKED not in value and (is_settled(plain) or not value & MARKS):
+        of_a = self._like.get(cell, cell).value
+        if plain == of_a and FORKED not in value and (is_settled(plain) or not value & MARKS):
             value = plain
-        elif plain != cell.value and value:
+        elif plain != of_a and value:
             value = value | {CHANGED}
         died = outcome.death is not None and context.outcome.death is None
         if value == self._values.get(cell, cell.value) and not died:
@@ -474,7 +501,7 @@ class Overlay:
         self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
     ) -> None:
         level = min(event.level, self.level(context))
-        shakes_hands = event.says.startswith("calls torch.distributed.")
+        shakes_hands = what == "branch" and event.says.startswith("calls torch.distributed.")
         if (shakes_hands or (event.kind != "effect" and not event.changed)) and not self.engine.serves(
             context, self.via
         ):
@@ -497,12 +524,9 @@ class Overlay:
             if (node, callee) in old.edges and not edge.changed:
                 continue
             if (node, callee) not in old.edges:
-                partner = next((k for k in lost if k[0] is node and k[1].node is callee.node), None)
+                partner = self.partners.get(callee)
                 if partner is not None:
-                    del lost[partner]
-                    self.partners[callee] = partner[1]
-                    self._bases.pop(callee, None)
-                    self.enqueue(callee)
+                    lost.pop((node, partner), None)
                     continue
                 if callee.runs == 0 or callee.level == NEVER:
                     continue  # its own run is compared with nothing
@@ -525,18 +549,3 @@ class Overlay:
             return
         made = Event(node, event.kind, min(edge.level, event.level), edge.path, f"calls {callee.name}")
         self._note(context, made, "branch", seen, base)
-
-
-def _instances(value: Value) -> list[Known]:
-    """The objects of the interpreter that a value may be, in the order of their making; none if it may be
-    something else.
-    """
-    found = [each for each in value if isinstance(each, Known) and isinstance(each.value, Instance)]
-    return sorted(found, key=lambda each: each.number) if len(found) == len(value) else []
-
-
-def _differences(one: Instance, other: Instance) -> int:
-    names = {*one.attributes, *other.attributes}
-    return sum(
-        not alike(one.attributes.get(name, MISSING), other.attributes.get(name, MISSING)) for name in names
-    )

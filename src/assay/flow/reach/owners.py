@@ -366,7 +366,8 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
             cell = engine.cell(label, lambda: initial)
         if isinstance(owner, Instance) and min(run.level, engine.level(run.context)) == ALWAYS:
             engine.folding.outgrow(owner, name, cell)  # what only a request may change, no start sees
-        engine.folding.writers.add(run.context)
+        if engine.overlay is None:
+            engine.folding.writers.add(run.context)
         run.write(cell, value)
     elif isinstance(owner, ModuleValue):
         state = run.i.modules.state(owner.name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.flow.reach import owners
 from assay.flow.reach.arguments import Arguments, Keywords, Spread, exact_elements
 from assay.flow.reach.elements import (
+    CHANGED,
     MARKS,
     NOTHING,
     RUN,
@@ -23,7 +24,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import lifted, marks
-from assay.flow.values import Decorated, Function, Partial, Wrapped
+from assay.flow.values import Decorated, Function, Instance, Partial, Wrapped
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -191,8 +192,7 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         return _bound_to(run, *arguments.positional)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
-    spread = (arguments.spread.positional,) if arguments.spread is not None else ()
-    remarks = marks(*values, *spread)
+    remarks = marks(*values) | _differing(run, arguments)
     kind = effect_of(label, last)
     if kind:
         run.event(
@@ -201,6 +201,21 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     escape(run, node, values)
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
+
+
+def _differing(run: Runner, arguments: Arguments) -> Value:
+    """In run B: the remarks on what is inside of arguments, when it leaves the tree."""
+    overlay, spread = run.engine.overlay, arguments.spread
+    if overlay is None:
+        return NOTHING
+    found = marks(spread.positional) if spread is not None else NOTHING
+    inner = [*(spread.keywords if spread is not None else ()), *(e for v in arguments.values() for e in v)]
+    for each in inner:
+        if isinstance(each, Seq):
+            found = found | marks(run.read(run.engine.attribute_cell(each, "[]")))
+        elif isinstance(each, Known) and isinstance(each.value, Instance) and overlay.has_changed(each.value):
+            found = found | {CHANGED}
+    return found
 
 
 def _bound_to(run: Runner, functions: Value, receivers: Value) -> Value:
