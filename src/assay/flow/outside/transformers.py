@@ -36,6 +36,7 @@ from assay.flow.values import (
 
 _TEXT_DTYPES = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 _ALIASES = {"torch_dtype": "dtype"}
+_PARTS = frozenset({"text_config", "vision_config", "audio_config"})
 _NEVER = object()
 
 
@@ -215,7 +216,8 @@ def _library_config(i: Interpreter, name_of_class: str, config: VDict) -> Instan
     names = _map(entry, column)
     for name, value in config.items():
         made.attributes[names.get(name, _ALIASES.get(name, name))] = _converted(i, name, value)
-    for name, sub in (entry["sub"][column or 0] if entry else {}).items():
+    subs = _auto_subs(i, config) | entry["sub"][column or 0] if entry else {}
+    for name, sub in subs.items():
         inner = config.get(name)
         if isinstance(inner, VDict):
             made.attributes[name] = _library_config(i, sub, inner)
@@ -224,6 +226,17 @@ def _library_config(i: Interpreter, name_of_class: str, config: VDict) -> Instan
         _split(i, made, flat, entry["sub"][column or 0].get(flat["into"], ""), config)
     _carry_out(made, entry, config, major)
     return made
+
+
+def _auto_subs(i: Interpreter, config: VDict) -> dict[str, str]:
+    """Parts of a config that name their own model type: such a class declares them as `AutoConfig`."""
+    found = {}
+    for name, inner in config.items():
+        kind = inner.get("model_type") if name in _PARTS and isinstance(inner, VDict) else None
+        known = _knows(i, kind) if isinstance(kind, str) else None
+        if isinstance(known, str):
+            found[name] = known
+    return found
 
 
 def _split(i: Interpreter, made: Instance, flat: Any, kind: str, config: VDict) -> None:
