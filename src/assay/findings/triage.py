@@ -30,6 +30,7 @@ and is worth a measurement; `decide` assay could not tell. Trials will add what 
 _ORDER: tuple[Status, ...] = ("mend", "take_out", "try", "decide")
 _IN_VAIN = ("incompatible", "already_on", "dead", "no_op")
 _NO_ACTION = ("help",)
+_REFUSED = ("rejected_at_start", "wrong_type", "may_not_start", "raises_in_worker")
 
 
 class Todo(Value):
@@ -163,7 +164,7 @@ def ask_any(case: Case, option: Option) -> Finding:
             first = found
             break
     assert first is not None, "every option has a value to ask about"
-    refused = first.subkind in ("rejected_at_start", "wrong_type", "may_not_start")
+    refused = first.subkind in _REFUSED
     return _needs_a_value(first) if refused and made_up(option) else first
 
 
