@@ -5,6 +5,7 @@ By default a fixed spread is run; ASSAY_MUTATIONS=1 runs all.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -58,6 +59,8 @@ def test_the_verdict_follows(
     with mutated(engine_tree(mutation["version"]), mutation, tmp_path / "tree") as tree, uncollected():
         case = opened_case(tree, mutation["deployment"], home=tmp_path, cache=tmp_path / "cache")
         after = ask(case, mutation["option"], json.loads(mutation["value"]))
+    del case
+    gc.collect()  # hundreds of megabytes, in cycles
     got = {"before": before.verdict, "after": after.verdict}
     wanted = {"before": mutation["before"], "after": mutation["after"]}
     say(f"{mutation['name']}: {got}, wanted {wanted}\n   {before.summary}\n   {after.summary}")
