@@ -41,10 +41,6 @@ KNOWN: dict[str, tuple[str, str]] = {
         "effective",
         "the test on `enable_trace` (http_server.py:278) passes for true; not yet known why",
     ),
-    "0.5.10-gptoss-4090-sampling-defaults=openai": (
-        "no_op",
-        "a deployment file says nothing of generation_config.json, which counts as absent",
-    ),
     "0.5.10-llama8b-h100-ep-num-redundant-experts=8": (
         "effective",
         "`common is None` (expert_location.py:94) is not seen to be true for a dense model",

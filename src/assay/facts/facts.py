@@ -33,6 +33,8 @@ class Facts(Value, dict=True):
     """Names of the files that are known to lie in each model's folder."""
     files_are_complete: bool = True
     """True if no other file that an engine looks for lies there, such as `hf_quant_config.json`."""
+    open_files: tuple[str, ...] = ()
+    """Of those, names of files that may lie there all the same."""
     has_no_plugins: bool = True
     """True if no installed library registers itself as a plug-in (entry point) of the engine."""
 

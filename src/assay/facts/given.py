@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from assay.deployment import Accelerator, Deployment, Hardware
 
 
+_OPEN_FILES = ("generation_config.json",)
+"""A deployment file says nothing of them, and most models have them."""
+
+
 def facts_of(deployment: Deployment, *, environment: Mapping[str, str] | None = None) -> Facts:
     """The facts that a deployment file states.
 
@@ -28,7 +32,7 @@ def facts_of(deployment: Deployment, *, environment: Mapping[str, str] | None = 
     ]
     facts += [_variable(each.name, each.value, str(where)) for each in deployment.environment if each.known]
     facts += [_variable(name, text, "the server's command") for name, text in (environment or {}).items()]
-    return Facts(facts=tuple(facts))
+    return Facts(facts=tuple(facts), open_files=_OPEN_FILES)
 
 
 def _variable(name: str, text: str, source: str) -> Fact:

@@ -60,7 +60,8 @@ def _lies_there(i: Interpreter, name: str, path: str, how: str) -> Any:
     facts = i.outside.facts
     if name in facts.model_files:
         return how != "is_dir"
-    return False if facts.files_are_complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
+    complete = facts.files_are_complete and name not in facts.open_files
+    return False if complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
 
 
 def _path(i: Interpreter, *parts: Any) -> Any:

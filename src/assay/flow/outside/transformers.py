@@ -393,7 +393,7 @@ def _generation(i: Interpreter, path: Any = None, *_rest: Any, **_keywords: Any)
     """`GenerationConfig.from_pretrained(path)`."""
     name = "generation_config.json"
     facts = i.outside.facts
-    if name not in facts.model_files and facts.files_are_complete:
+    if name not in (*facts.model_files, *facts.open_files) and facts.files_are_complete:
         raise i.error(OSError, f"{i.force(path)} does not appear to have a file named {name}")
     made = Instance(GENERATION)
     i.outside.may_fail(i, Unknown(f"whether {name} is there", ("file", name)))
