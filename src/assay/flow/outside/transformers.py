@@ -393,11 +393,16 @@ def _generation(i: Interpreter, path: Any = None, *_rest: Any, **_keywords: Any)
     """`GenerationConfig.from_pretrained(path)`."""
     name = "generation_config.json"
     facts = i.outside.facts
-    if name not in (*facts.model_files, *facts.open_files) and facts.files_are_complete:
+
+    def missing() -> Any:
         raise i.error(OSError, f"{i.force(path)} does not appear to have a file named {name}")
-    made = Instance(GENERATION)
-    i.outside.may_fail(i, Unknown(f"whether {name} is there", ("file", name)))
-    return made
+
+    if name in facts.model_files:
+        return Instance(GENERATION)
+    if facts.files_are_complete and name not in facts.open_files:
+        return missing()
+    there = Unknown(f"whether {name} is there", ("file", name), "bool")
+    return i.machine.fork(there, lambda: Instance(GENERATION), missing)
 
 
 def opened(i: Interpreter, path: Any, mode: Any = "r") -> Any:
