@@ -27,20 +27,20 @@ _NOT_SECRET = re.compile(
     r"|(?<![a-z])(?:max|min|num|total|length|size|count|draft|budget)(?:[-_.]|$)",
     re.IGNORECASE,
 )
-# possessive, and from a name's first character only: linear on any text
+# from a name's first character only: linear on any text; groups not possessive, see toml_file/toml.py
 _NAMED = re.compile(r"(?<![$A-Za-z0-9_.-])[A-Za-z0-9_.-]++")
 # a quote ends a value only where something can follow it: a secret may hold quotes that nobody escaped
 _END = r"(?:[\s,}\]);]|\Z)"
 _VALUE = re.compile(
-    r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|(?:\s|\\{1,6}(?:\n|n(?=\s)))++)(?:"
-    rf"\\+[\"'](?P<escaped>(?:(?!\\{{0,8}}[\"']{_END})[^\n])*+)"
-    rf"|\"(?P<double>(?:[^\"\\]|\\.|\"(?!{_END}))*+)"
-    rf"|'(?P<single>(?:[^']|'(?!{_END}))*+)"
-    rf"|(?P<bare>(?:(?!\\\s|[\"'\\]{{1,8}}{_END})\S)++))",
+    r"(?:\\*[\"'])?(?P<between>\s*+[=:]\s*+|(?:\s|\\{1,6}(?:\n|n(?=\s)))+)(?:"
+    rf"\\+[\"'](?P<escaped>(?:(?!\\{{0,8}}[\"']{_END})[^\n])*)"
+    rf"|\"(?P<double>(?:[^\"\\]|\\.|\"(?!{_END}))*)"
+    rf"|'(?P<single>(?:[^']|'(?!{_END}))*)"
+    rf"|(?P<bare>(?:(?!\\\s|[\"'\\]{{1,8}}{_END})\S)+))",
     re.DOTALL,
 )
 _QUOTED = {
-    quote: re.compile(rf"(?P<between>=)(?P<bare>(?:[^{quote}\\]|\\.|{quote}(?!{_END}))*+)", re.DOTALL)
+    quote: re.compile(rf"(?P<between>=)(?P<bare>(?:[^{quote}\\]|\\.|{quote}(?!{_END}))*)", re.DOTALL)
     for quote in "\"'"
 }
 """Where the quote stands before the name."""

@@ -95,14 +95,15 @@ def _refusal(file: UserFile, line: int | None, message: str) -> DeploymentError:
 
 # The scanner only has to be right about valid TOML: tomllib judges validity. It takes every valid file, so
 # that depth is always bounded before tomllib recurses, and stops quietly at the first thing it cannot take.
+# No group is repeated possessively: before Python 3.11.5 that fails (python/cpython issue 106052).
 _BLANK = re.compile(r"[ \t]*+")
-_SKIP = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
+_SKIP = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]++")
 _SCALAR = re.compile(r"[^,\]}#\r\n]*+")
 _STRING = re.compile(
-    r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*+"{3,5}'
-    r"|'''(?:[^']++|'(?!''))*+'{3,5}"
-    r'|"(?:[^"\\\n]++|\\[^\n])*+"'
+    r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*"{3,5}'
+    r"|'''(?:[^']++|'(?!''))*'{3,5}"
+    r'|"(?:[^"\\\n]++|\\[^\n])*"'
     r"|'[^'\n]*+'"
 )
 
