@@ -31,12 +31,15 @@ class Wording:
 def find_option(declarations: Declarations, name: str, value: Any = None) -> Option | None:
     """The option of that flag, destination or field; of several for one field, the one that can store it.
 
-    A name that is only an abbreviation is none: what it stands for changes with the release.
+    A name that is only an abbreviation is none: what it stands for changes with the release. One that is
+    written as a flag is asked about as one: where only a field has that name, the parser would refuse it.
     """
     bare = name.lstrip("-").replace("-", "_")
     for option in declarations.options:
         if name in option.flags:
             return option
+    if name.startswith("--"):
+        return None
     flag = "--" + bare.replace("_", "-")
     named = [
         option

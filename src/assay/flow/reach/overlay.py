@@ -501,7 +501,8 @@ class Overlay:
         self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
     ) -> None:
         level = min(event.level, self.level(context))
-        shakes_hands = what == "branch" and event.says.startswith("calls torch.distributed.")
+        sets_up = what == "value" and event.says.endswith(".init_process_group")
+        shakes_hands = event.says.startswith("calls torch.distributed.") and not sets_up
         if (shakes_hands or (event.kind != "effect" and not event.changed)) and not self.engine.serves(
             context, self.via
         ):
