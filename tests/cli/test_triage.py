@@ -46,7 +46,7 @@ def test_triage_says_first_that_it_does_not_start(
     assert main(["triage", str(EXAMPLES / "qwen35-sm120.toml"), *release("0.5.10")]) == 0
     told = capsys.readouterr()
     lines = told.out.splitlines()
-    assert lines[2] == "This command does not start"
+    assert "This command does not start" in lines[:5]  # behind a title of a line or two
     assert "sglang/srt/server_args.py:2206" in told.out
     assert "    --mamba-scheduler-strategy extra_buffer" in lines
     assert "    --disable-radix-cache" in lines
