@@ -55,6 +55,7 @@ KNOWN: dict[str, str] = {
     "profile-graph-only-in-draft": "wrong before it already: a class out of a defaultdict is not built",
     "queue-limit-dropped": "other things of that name are read, so it is called no_op, not dead",
     "torch-compile-bound-always": "a class out of a defaultdict is not built",
+    "sampling-defaults-not-passed": "other things of that name are read, so it is called no_op, not dead",
     "symm-mem-guard-below-8": "wrong before it already, see the case of that option",
     "lora-eviction-fixed": "other things of that name are read, so it is called no_op, not dead",
     "blackwell-probe-without-12": "start-up code arrives at the same backend; not yet known which is right",
