@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from assay.flow.comparison import Difference, Read, Step, WriteBack
 from assay.flow.reach.context import Context, Death, Path
+from assay.flow.reach.effects import Effect, Found
 from assay.flow.reach.elements import ALWAYS, MARKS, PERHAPS, SOMETIMES, Known
 from assay.flow.reach.engine import Engine
-from assay.flow.reach.overlay import Effect, Found, Overlay
+from assay.flow.reach.overlay import Overlay
 from assay.flow.reach.readers import Readers
 from assay.flow.report import is_plain, plain
 from assay.flow.resolution import Guard

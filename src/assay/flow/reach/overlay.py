@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import heapq
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.machine import same
 from assay.flow.reach import reading
-from assay.flow.reach.context import Cell, Context, Death, Event, Outcome, Path, before, summed
-from assay.flow.reach.differing import differing
+from assay.flow.reach.context import Cell, Context, Outcome, before, summed
+from assay.flow.reach.effects import Found
 from assay.flow.reach.elements import (
     ALWAYS,
     CHANGED,
@@ -26,6 +25,7 @@ from assay.flow.reach.elements import (
     unmarked,
 )
 from assay.flow.reach.folding import Fold, alike, seen_by
+from assay.flow.reach.judging import Judge
 from assay.flow.reach.pairing import alike_constants, differences, instances
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Instance, Library
@@ -40,33 +40,6 @@ MAX_OTHERS_AFTER = 30
 MAX_REPEATS = 8
 MAX_PAIRED = 16
 """So many objects that one place makes are told apart."""
-
-
-@dataclass(eq=False)
-class Effect:
-    """Something that B does to the world and A does not, or the other way round, or otherwise."""
-
-    context: Context
-    node: ast.AST
-    path: Path | None
-    level: int
-    what: str
-    says: str
-    deciding: Path | None = None
-    """The first test on the way that comes out otherwise."""
-
-
-@dataclass
-class Found:
-    """What the comparison came to."""
-
-    effects: list[Effect] = field(default_factory=list)
-    death: Death | None = None
-    gave_up: bool = False
-    broken: dict[Context, str] = field(default_factory=dict)
-    """Functions that could not be followed in B, and why."""
-    restless: dict[Context, None] = field(default_factory=dict)
-    """Functions that did not come to rest in B."""
 
 
 class Overlay:
@@ -360,7 +333,7 @@ class Overlay:
         run = Runner(self.engine, context)
         run.seen, run.base = {}, base
         outcome = run.run_function()
-        self._judge(context, outcome, run.seen, base)
+        Judge(self).judge(context, outcome, run.seen, base)
         return outcome
 
     def commit(self, context: Context, outcome: Outcome) -> None:
@@ -479,74 +452,3 @@ class Overlay:
             starts = context.is_root and context.level == ALWAYS
             if outcome.death is not None and starts and context.outcome.death is None:
                 self.found.death = outcome.death
-
-    def _judge(
-        self, context: Context, outcome: Outcome, seen: Mapping[Any, Any], base: Mapping[Any, Any]
-    ) -> None:
-        """Note what this run does to the world that run A's did not."""
-        source = self.partners.get(context, context)
-        old = source.outcome if base else Outcome()
-        for node, event in outcome.events.items():
-            before_ = old.events.get(node)
-            if before_ is None:
-                self._note(context, event, "branch", seen, base)
-            elif event.changed:
-                self._note(context, event, "value", seen, base)
-        for node, event in old.events.items():
-            if node not in outcome.events and outcome.death is None:
-                self._note(context, event, "branch", seen, base)
-        self._judge_edges(context, old, outcome, seen, base)
-
-    def _note(
-        self, context: Context, event: Event, what: str, seen: Mapping[Any, Any], base: Mapping[Any, Any]
-    ) -> None:
-        level = min(event.level, self.level(context))
-        sets_up = what == "value" and event.says.endswith(".init_process_group")
-        shakes_hands = event.says.startswith("calls torch.distributed.") and not sets_up
-        if (shakes_hands or (event.kind != "effect" and not event.changed)) and not self.engine.serves(
-            context, self.via
-        ):
-            return
-        if event.kind == "log":
-            what = "log"
-        deciding = differing(event.path, seen, base)
-        self.found.effects.append(Effect(context, event.node, event.path, level, what, event.says, deciding))
-
-    def _judge_edges(
-        self,
-        context: Context,
-        old: Outcome,
-        outcome: Outcome,
-        seen: Mapping[Any, Any],
-        base: Mapping[Any, Any],
-    ) -> None:
-        lost = {key: edge for key, edge in old.edges.items() if key not in outcome.edges}
-        for (node, callee), edge in outcome.edges.items():
-            if (node, callee) in old.edges and not edge.changed:
-                continue
-            if (node, callee) not in old.edges:
-                partner = self.partners.get(callee)
-                if partner is not None:
-                    lost.pop((node, partner), None)
-                    continue
-                if callee.runs == 0 or callee.level == NEVER:
-                    continue  # its own run is compared with nothing
-            self._note_edge(context, node, callee, edge, seen, base)
-        if outcome.death is None:
-            for (node, callee), edge in lost.items():
-                self._note_edge(context, node, callee, edge, seen, base)
-
-    def _note_edge(
-        self,
-        context: Context,
-        node: ast.AST,
-        callee: Context,
-        edge: Any,
-        seen: Mapping[Any, Any],
-        base: Mapping[Any, Any],
-    ) -> None:
-        event = self.engine.effect_below(callee)
-        if event is None:
-            return
-        made = Event(node, event.kind, min(edge.level, event.level), edge.path, f"calls {callee.name}")
-        self._note(context, made, "branch", seen, base)
