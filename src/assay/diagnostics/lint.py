@@ -134,9 +134,7 @@ def _with_verdicts(result: LintResult, opened: Opened, progress: Progress) -> Li
     parsed = parse(declarations, opened.server.arguments, config)
     case = _case(opened.server, opened.tree, declarations, parsed, config)
     more = verdicts(case, opened.case, result.diagnostics, progress)
-    ignored = _ignored(case)
-    kept = (each for each in more if each.code not in ignored)
-    return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *kept))
+    return msgspec.structs.replace(result, diagnostics=_in_order(case, (*result.diagnostics, *more)))
 
 
 def engine_of(server: Server, launches: Iterable[Launch]) -> Choice | None:
@@ -226,7 +224,13 @@ def checked(case: Case) -> tuple[Diagnostic, ...]:
         for other in itertools.chain(refused(case), accepted(case))
         if not any(_overlap(other.place, fault.place) for fault in broken)
     )
-    found = list(itertools.islice(itertools.chain(broken, environment(case), others), _MOST_FINDINGS + 1))
+    return _in_order(
+        case, itertools.islice(itertools.chain(broken, environment(case), others), _MOST_FINDINGS + 1)
+    )
+
+
+def _in_order(case: Case, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings in the order of the files, each once, less what the files themselves ask to ignore."""
     ignored = _ignored(case)
     order = {file.path: number for number, file in enumerate(case.server.launch.files)}
     return tuple(

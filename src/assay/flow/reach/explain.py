@@ -141,24 +141,15 @@ class Explainer:
 
     def _gaps(self, found: Found) -> tuple[str, ...]:
         """What was not followed to its end: there may be an effect that nobody has seen."""
-        engine = self.engine
-        gaps = ["the comparison was given up"] if found.gave_up or engine.gave_up else []
-        at = self.site
+        engine, at = self.engine, self.site
         reached = engine.is_reached
-        lines = {at(c, c.node): f"{c.name} could not be followed: {why}" for c, why in found.broken.items()}
-        lines |= {at(c, c.node): f"{c.name} did not come to rest" for c in found.restless}
-        lines |= {
-            at(c, c.node): f"{c.name} could not be followed: {why}"
-            for c, why in engine.broken.items()
-            if reached(c)
-        }
-        lines |= {at(c, c.node): f"{c.name} did not come to rest" for c in engine.restless if reached(c)}
-        lines |= {
-            at(c, node): "reads an option by a name that is not known"
-            for node, c in engine.wild_reads.items()
-            if reached(c)
-        }
-        gaps += [f"{site}: {says}" for site, says in lines.items()]
+        broken = found.broken | {c: why for c, why in engine.broken.items() if reached(c)}
+        restless = found.restless | {c: None for c in engine.restless if reached(c)}
+        wild = {node: c for node, c in engine.wild_reads.items() if reached(c)}
+        gaps = ["the comparison was given up"] if found.gave_up or engine.gave_up else []
+        gaps += [f"{at(c, c.node)}: {c.name} could not be followed: {why}" for c, why in broken.items()]
+        gaps += [f"{at(c, c.node)}: {c.name} did not come to rest" for c in restless]
+        gaps += [f"{at(c, node)}: reads an option by a name that is not known" for node, c in wild.items()]
         return tuple(gaps[:_MOST_GAPS])
 
     def _effect(self, effect: Effect, overlay: Overlay, fields: Sequence[str]) -> Difference:

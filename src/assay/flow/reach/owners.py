@@ -80,7 +80,7 @@ def _lacks(run: Runner, each: Element, name: str) -> bool:
         return isinstance(each, Known) and is_plain(each.value) and each.value is not None
     closed = isinstance(cls, Class) and not cls.is_open
     dynamic = closed and any(
-        run.engine.class_attribute(cls, each) is not MISSING for each in ("__getattr__", "__getattribute__")
+        run.engine.class_attribute(cls, hook) is not MISSING for hook in ("__getattr__", "__getattribute__")
     )
     return closed and not dynamic and not held and run.engine.class_attribute(cls, name) is MISSING
 
