@@ -123,7 +123,10 @@ def _compared(case: Case, question: Question, other: Alternative) -> Finding:
         return _already(question, before, one, two)
     if _is_dead(case, question, found):
         return _dead(case, question, one, two)
-    return followed(question, other, found)
+    answer = followed(question, other, found)
+    if answer.verdict in ("no_op", "unknown") and _only_namesakes(case, question, found):
+        return _dead(case, question, one, two)
+    return answer
 
 
 def _setting_lines(question: Question, two: Resolution) -> tuple[Evidence, ...]:
@@ -250,12 +253,22 @@ def _set_anyway(question: Question, held: FieldValue) -> str:
 
 def _is_dead(case: Case, question: Question, found: Changes) -> bool:
     """Nothing names it, and setting it changed nothing but itself."""
-    option = question.option
-    alone = set(found.fields) | set(found.unsure) <= {option.field} and not found.environment
-    return alone and not option.mentions and not case.source.declarations.unsearched
+    named_nowhere = not question.option.mentions and not case.source.declarations.unsearched
+    return named_nowhere and _is_alone(question, found)
+
+
+def _is_alone(question: Question, found: Changes) -> bool:
+    return set(found.fields) | set(found.unsure) <= {question.option.field} and not found.environment
+
+
+def _only_namesakes(case: Case, question: Question, found: Changes) -> bool:
+    """What bears its name is of something else, and setting it changed nothing but itself."""
+    return _is_alone(question, found) and case.source.namesakes.only(question.option)
 
 
 def _dead(case: Case, question: Question, one: Resolution, two: Resolution) -> Finding:
+    has_namesakes = bool(question.option.mentions)
+    others = "other lines name something else so" if has_namesakes else "no other line of the source names it"
     return finding(
         question,
         "nobody_reads",
@@ -267,7 +280,7 @@ def _dead(case: Case, question: Question, one: Resolution, two: Resolution) -> F
                 if field.name == question.option.field
                 for line in shown.evidence(field.declared_at, "the field that holds it; nothing reads it")
             ),
-            *shown.evidence(question.option.declared_at, "declares it; no other line of the source names it"),
+            *shown.evidence(question.option.declared_at, f"declares it; {others}"),
         ),
         resolved=values(question, one, two),
     )

@@ -106,7 +106,8 @@ _DEAD = _rows(
     (
         "nobody_reads",
         "no reader",
-        "No line of the tree names the option outside its own declaration, in code or in text.",
+        "No line of the tree names the option outside its own declaration, or whatever bears its name is "
+        "another thing: an attribute that objects of another class give themselves, a variable, a parameter.",
         "Take it out of the command: it has no effect in any deployment of this release.",
     ),
     (

@@ -13,6 +13,7 @@ from assay.engines import engine_named, probes
 from assay.facts import Facts
 from assay.flow import attributes, calls, expressions, statements
 from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
+from assay.flow.namesakes import Namesakes
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
 from assay.flow.report import Reporter
@@ -57,6 +58,12 @@ class EngineSource:
         start = probes.STARTS[self.engine]
         package = start.module.partition(".")[0]
         return Sites(self.modules, package, under="/".join(start.module.split(".")[:-1]))
+
+    @functools.cached_property
+    def namesakes(self) -> Namesakes:
+        """Whether what bears an option's name is of something else, in the whole package."""
+        start = probes.STARTS[self.engine]
+        return Namesakes(self.modules, start.module.partition(".")[0], self.declarations, start.record)
 
     def forget(self) -> None:
         """Drop what was evaluated, but not what was parsed."""

@@ -11,6 +11,7 @@ from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.assigning import assign
 from assay.flow.reach.elements import (
     ALWAYS,
+    FORKED,
     MARKS,
     NEVER,
     NOTHING,
@@ -133,6 +134,8 @@ def comprehension(run: Runner, node: Any) -> Value:
         run.level = min(run.level, surely)
         for test in generator.ifs:
             yes, _no = run.test(test)
+            if run.is_forked(test):  # the same elements, but not as many
+                remarks = remarks | {FORKED}
             if not yes:
                 reached = False
                 break

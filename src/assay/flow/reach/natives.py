@@ -179,6 +179,17 @@ def _collected(kind: str) -> Callable[..., Value]:
     return collect
 
 
+def with_default(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
+    """`defaultdict(factory, pairs)`: what the factory makes may stand under any key."""
+    from assay.flow.reach.calling import call_element
+
+    made = _collected("dict")(run, node, arguments[1:], keywords)
+    for element in made - MARKS:
+        for factory in arguments[0] - MARKS if arguments else ():
+            store_item(run, element, RUN, call_element(run, node, factory, Arguments()))
+    return made
+
+
 def _take_pairs(run: Runner, element: Element, items: Value) -> None:
     """What `dict(pairs)` holds."""
     pairs = frozenset(
@@ -308,7 +319,7 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "set": _collected("set"),
     "frozenset": _collected("set"),
     "dict": _collected("dict"),
-    "defaultdict": lambda run, node, _a, kw: _collected("dict")(run, node, [], kw),
+    "defaultdict": with_default,
     "OrderedDict": _collected("dict"),
     "enumerate": lambda run, node, a, kw: pairs(run, node, a, kw, counted=True),
     "zip": lambda run, node, a, kw: pairs(run, node, a, kw, counted=False),

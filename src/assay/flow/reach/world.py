@@ -190,6 +190,10 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
             return special
     if label == "types.MethodType" and len(arguments.positional) == _FUNCTION_AND_OBJECT:
         return _bound_to(run, *arguments.positional)
+    if label == "collections.defaultdict":
+        from assay.flow.reach.natives import with_default  # natives call what is outside, too
+
+        return with_default(run, node, arguments.positional, arguments.keywords)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
     remarks = marks(*values) | _differing(run, arguments)
