@@ -15,6 +15,7 @@ from assay.flow.interpreter import Interpreter
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.explain import Explainer
 from assay.flow.reach.follow import followed
+from assay.flow.reach.loading import Loading
 from assay.flow.reach.overlay import Overlay
 from assay.flow.reach.readers import Readers
 from assay.flow.resolution import Resolution
@@ -128,7 +129,10 @@ class Baseline:
         if self._classified is None:
             start = probes.STARTS[self._source.engine]
             record_file = f"{start.module.replace('.', '/')}.py"
-            self._classified = Readers(engine, self._source.sites, record_file)
+            source = self._source
+            registries = frozenset(each.package for each in probes.REGISTRIES.get(source.engine, ()))
+            loading = Loading(engine, source.sites, source.modules, registries)
+            self._classified = Readers(engine, source.sites, record_file, source.namesakes, loading)
         return self._classified
 
 

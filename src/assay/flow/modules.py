@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from assay.flow.machine import Machine
@@ -16,8 +16,9 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 class ModuleState:
     """One module of the tree, as far as it has been evaluated."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, replaced: frozenset[str]) -> None:
         self.module = module
+        self._replaced = replaced
         self.name = module.name
         self.file = module.file
         self.frame = Frame(self)
@@ -36,13 +37,13 @@ class ModuleState:
 
     @property
     def rebound(self) -> frozenset[str]:
-        """Module-level names that some function of the module declares `global`."""
+        """Module-level names that some function declares `global`, or replaces from another module."""
         if self._rebound is None:
             found: set[str] = set()
             if any(line.lstrip().startswith("global ") for line in self.module.lines):
                 nodes = ast.walk(self.module.tree)
                 found = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
-            self._rebound = frozenset(found)
+            self._rebound = frozenset(found) | self._replaced
         return self._rebound
 
 
@@ -56,6 +57,8 @@ class ModuleStates:
         self.modules = modules
         self._execute = execute
         self._call = call
+        self.replaced: Mapping[str, frozenset[str]] = {}
+        """By module, names that functions of other modules replace."""
         self._states: dict[str, ModuleState | None] = {}
         self._has: dict[str, bool] = {}
 
@@ -69,7 +72,9 @@ class ModuleStates:
         """The module of that name, or None if the tree has none or it cannot be parsed."""
         if name not in self._states:
             module = self.modules.module(name)
-            self._states[name] = ModuleState(module) if module is not None else None
+            self._states[name] = (
+                ModuleState(module, self.replaced.get(name, frozenset())) if module is not None else None
+            )
         return self._states[name]
 
     def lookup(self, state: ModuleState, name: str) -> Any:

@@ -41,9 +41,7 @@ class Namesakes:
         if self._sites.unsearched or self._declarations.unsearched or self._is_named_elsewhere(option, names):
             return False
         return not any(self._sites.unread(name) for name in names) and all(
-            self._is_harmless(mention, option, name)
-            for name in names
-            for mention in self._sites.mentions(name)
+            self._is_harmless(mention, option) for name in names for mention in self._sites.mentions(name)
         )
 
     # ------------------------------------------------------------ as bytes
@@ -81,12 +79,12 @@ class Namesakes:
 
     # ------------------------------------------------------------ as code
 
-    def _is_harmless(self, mention: Mention, option: Option, name: str) -> bool:
+    def _is_harmless(self, mention: Mention, option: Option) -> bool:
         node = mention.node
         if mention.kind in _HARMLESS:
             return True
         if mention.kind == "attribute-load" and isinstance(node, ast.Attribute):
-            return self._is_of_another(mention, node, name)
+            return self.is_of_another(mention, node)
         if mention.kind == "text" and isinstance(node, ast.Constant):
             is_sentence = isinstance(node.value, str) and " " in node.value.strip()
             return is_sentence and not isinstance(self._sites.parent(mention.module, node), ast.Attribute)
@@ -96,7 +94,7 @@ class Namesakes:
         line = getattr(node, "lineno", 0)
         return mention.kind == "string" and self._is_own(mention.module.file, line, option.dest)
 
-    def _is_of_another(self, mention: Mention, node: ast.Attribute, name: str) -> bool:
+    def is_of_another(self, mention: Mention, node: ast.Attribute) -> bool:
         """Whether an attribute is the declared default, or one that an object of another class has given
         itself.
         """
@@ -108,7 +106,7 @@ class Namesakes:
         cls = mention.scope.cls
         if owner.id != "self" or cls is None or cls.name in self._family:
             return False
-        return self._is_given(name) and not _FILLED.search("\n".join(mention.module.lines))
+        return self._is_given(node.attr) and not _FILLED.search("\n".join(mention.module.lines))
 
     @cached_property
     def _family(self) -> frozenset[str]:

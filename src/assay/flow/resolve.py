@@ -16,6 +16,7 @@ from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.namesakes import Namesakes
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
+from assay.flow.replacing import replaced_names
 from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
@@ -49,6 +50,7 @@ class EngineSource:
             known = with_requirements(facts, self.root, self.engine)
             self._facts, self._interpreter = key, make_interpreter(self.modules, known)
             start = probes.STARTS[self.engine]
+            self._interpreter.modules.replaced = replaced_names(self.sites, self.modules)
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
         return self._interpreter
 

@@ -58,8 +58,8 @@ def context_of(run: Runner, function: Any, receiver: Element | None, arguments: 
     engine = run.engine
     node = function.node
     constants: Any = None
-    if receiver is None and isinstance(function, Function) and not isinstance(node, ast.Lambda):
-        constants = _constants(arguments)
+    if isinstance(function, Function) and not isinstance(node, ast.Lambda):
+        constants = _constants(arguments) if receiver is None else _texts(arguments)
         if constants is not None:
             variants = engine.variants.setdefault(node, {})
             if constants not in variants:
@@ -94,6 +94,12 @@ def _constants(arguments: Arguments) -> Any:
         ):
             found.append((name, only))
     return tuple(found) or None
+
+
+def _texts(arguments: Arguments) -> Any:
+    """The same for a method, which has contexts by its object already: only texts, by which it may choose."""
+    found = _constants(arguments) or ()
+    return tuple(e for e in found if isinstance(e[1], Known) and isinstance(e[1].value, str)) or None
 
 
 def parameter_names(node: Any) -> list[str]:

@@ -66,6 +66,8 @@ class Engine:
         self.record_reads: dict[str, dict[ast.AST, Context]] = {}
         self.wild_reads: dict[ast.AST, Context] = {}
         """Reads of the record by a name that is not known."""
+        self.escaped: set[str] = set()
+        """Names of functions and classes that were handed to something outside the tree."""
         self.overlay: Overlay | None = None
         self.depth = 0
         self.runs = 0

@@ -129,7 +129,7 @@ class Explainer:
         if best is not None:
             atoms = self._open_atoms(best, overlay)
             return Difference(outcome="open", open_atoms=atoms, reads=self.reached_reads(fields))
-        reads = self.reads(fields)
+        reads = self.reads(fields, overlay)
         unclear = [each for each in reads if each.state == "unclassified"]
         if unclear:
             atoms = tuple(f"{each.site}: {each.says}" for each in unclear)
@@ -195,13 +195,14 @@ class Explainer:
 
     # ------------------------------------------------------------ readers
 
-    def reads(self, fields: Sequence[str]) -> tuple[Read, ...]:
+    def reads(self, fields: Sequence[str], overlay: Overlay) -> tuple[Read, ...]:
         """The lines that read these options."""
         if self.readers is None:
             return ()
         found: dict[tuple[str, int], Read] = {}
+        changed = overlay.changed_attributes()
         for name in fields:
-            for read in self.readers.of(name):
+            for read in self.readers.of(name, others_differ=name in changed):
                 found.setdefault((read.site.file, read.site.line), read)
         return tuple(found.values())
 

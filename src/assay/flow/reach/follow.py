@@ -15,6 +15,7 @@ from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES, Thing
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Decorated, Function, Instance, Wrapped
+from assay.source import absolute
 
 _ROUTES = frozenset(
     {
@@ -88,9 +89,23 @@ def _add_routes(engine: Engine, name: str) -> None:
         ):
             _serve(engine, state, statement.name)
         elif isinstance(statement, ast.Assign | ast.Expr) and isinstance(statement.value, ast.Call):
+            _touch_routers(engine, state, statement.value)
             for keyword in statement.value.keywords:
                 if isinstance(keyword.value, ast.Name) and _is_function(state, keyword.value.id):
                     _serve(engine, state, keyword.value.id)
+
+
+def _touch_routers(engine: Engine, state: Any, call: ast.Call) -> None:
+    """`app.include_router(router)`: the routes of the module that the router comes from are served too."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "include_router":
+        for each in call.args:
+            bindings = state.module.bindings.get(each.id, ()) if isinstance(each, ast.Name) else ()
+            for binding in bindings:
+                source = (
+                    absolute(state.module, binding.node) if isinstance(binding.node, ast.ImportFrom) else None
+                )
+                if source:
+                    engine.touched_modules.setdefault(source)
 
 
 def _is_function(state: Any, name: str) -> bool:

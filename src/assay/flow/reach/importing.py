@@ -58,6 +58,7 @@ def import_module(run: Runner, node: ast.Import) -> bool:
         bound = alias.asname or alias.name.partition(".")[0]
         whole = alias.name if alias.asname else bound
         if run.i.modules.has(whole):
+            run.engine.touched_modules.setdefault(alias.name)
             run.bind(bound, run.engine.elements.one(("module", whole), lambda w=whole: Known(ModuleValue(w))))
         elif run.i.outside.present(alias.name) is False:
             run.die(node, "ModuleNotFoundError", f"No module named {alias.name!r}")
@@ -97,6 +98,7 @@ def imported(run: Runner, source: str, name: str) -> Value:
             return run.read(engine.module_cell(other, name))
     value = engine.imported(source, name)
     if isinstance(value, ModuleValue):
+        engine.touched_modules.setdefault(value.name)
         return engine.elements.one(("module", value.name), lambda: Known(value))
     return RUN if value is MISSING else engine.lift(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
@@ -23,7 +24,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.items import item, item_of_seq, store_item
 from assay.flow.reach.iterating import iterated
-from assay.flow.reach.natives import pairs, vague
+from assay.flow.reach.natives import ordered, pairs, vague
 from assay.flow.values import (
     Instance,
 )
@@ -167,10 +168,11 @@ def _of_collection(
         return none
     if name in ("get", "pop", "setdefault", "popleft", "__getitem__", "popitem"):
         return _taken(run, name, each, arguments)
-    if name == "items":
-        return _items_of(run, node, each)
     if name == "copy":
         return frozenset({each})
+    made_of = _OF_COLLECTIONS.get(name)
+    if made_of is not None:
+        return made_of(run, node, each, keywords)
     if name in ("values", "union", "intersection", "difference"):
         made = engine.elements.one(("values", each), lambda: Seq(node, "list"))
         run.write(engine.attribute_cell(next(iter(made)), "[]"), run.read(cell))
@@ -214,7 +216,7 @@ def _taken(run: Runner, name: str, each: Element, arguments: list[Value]) -> Val
     return found | (first & MARKS)
 
 
-def _items_of(run: Runner, node: ast.AST, each: Element) -> Value:
+def _items_of(run: Runner, node: ast.AST, each: Element, _keywords: Keywords) -> Value:
     """The pairs of a dict's keys and values."""
     engine = run.engine
     keys = run.read(engine.attribute_cell(each, "keys")) or RUN
@@ -228,3 +230,18 @@ def _items_of(run: Runner, node: ast.AST, each: Element) -> Value:
     if held:
         run.write(engine.attribute_cell(next(iter(made)), "[]"), inner)
     return made
+
+
+def _sorted(run: Runner, node: ast.AST, receiver: Element, keywords: Keywords) -> Value:
+    """`things.sort(key=function)`."""
+    cell = run.engine.attribute_cell(receiver, "[]")
+    remarks = ordered(run, node, keywords.get("key", NOTHING), run.read(cell) or RUN)
+    if remarks:
+        run.write(cell, run.read(cell) | remarks)
+    return run.engine.elements.known(None)
+
+
+_OF_COLLECTIONS: dict[str, Callable[[Runner, ast.AST, Element, Keywords], Value]] = {
+    "items": _items_of,
+    "sort": _sorted,
+}

@@ -15,9 +15,11 @@ from assay.flow.reach.assigning import part
 from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
     ALWAYS,
+    FORKED,
     MARKS,
     NOTHING,
     RUN,
+    SOMETIMES,
     Applied,
     Closure,
     Doubt,
@@ -29,6 +31,7 @@ from assay.flow.reach.elements import (
     Thing,
     Value,
     joined,
+    union,
 )
 from assay.flow.reach.items import store_item
 from assay.flow.reach.iterating import iterated
@@ -163,7 +166,7 @@ def _collected(kind: str) -> Callable[..., Value]:
         engine = run.engine
         made = engine.elements.seq(node, kind)
         element = next(iter(made))
-        remarks = NOTHING
+        items = remarks = NOTHING
         for argument in arguments[:1]:
             items, _ = iterated(run, node, argument)
             remarks = remarks | (argument & MARKS)
@@ -174,6 +177,8 @@ def _collected(kind: str) -> Callable[..., Value]:
         if kind == "dict":
             for name, value in keywords.items():
                 store_item(run, element, engine.elements.known(name), value)
+        elif "key" in keywords:  # sorted(things, key=function)
+            remarks = remarks | ordered(run, node, keywords["key"], items or RUN)
         return made | remarks
 
     return collect
@@ -276,8 +281,26 @@ def _mapped(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywo
     return made
 
 
-def _largest(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
-    return vague(arguments)
+def ordered(run: Runner, node: ast.AST, functions: Value, items: Value) -> Value:
+    """The function by whose results things are ordered is called; a remark if those differ in run B."""
+    from assay.flow.reach.calling import call_element
+
+    found, level = NOTHING, run.level
+    run.level = min(level, SOMETIMES)  # there may be nothing to order
+    for function in functions - MARKS:
+        if not (isinstance(function, Known) and function.value is None):
+            found = joined(found, call_element(run, node, function, Arguments([items])))
+    run.level = level
+    return frozenset({FORKED}) if (marks(found) | world.inner_marks(run, [found])) else NOTHING
+
+
+def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
+    remarks = NOTHING
+    if "key" in keywords:
+        several = arguments[0] if len(arguments) == 1 else NOTHING
+        items = iterated(run, node, several)[0] if several else union(arguments)
+        remarks = ordered(run, node, keywords["key"], items or RUN)
+    return vague(arguments) | remarks
 
 
 def _any_or_all(*, outcome: bool) -> Callable[..., Value]:

@@ -148,6 +148,15 @@ class Overlay:
                 return None
         return old
 
+    def changed_attributes(self) -> frozenset[str]:
+        """Names of attributes that objects other than the record have with another value in B."""
+        record = next(iter(self.engine.elements.known(self.engine.record)))
+        return frozenset(name for owner, name in self.changed if owner != id(self.engine.record)) | frozenset(
+            cell.label[2]
+            for cell in self._values
+            if cell.label[0] == "attribute" and cell.label[1] is not record
+        )
+
     def has_changed(self, value: Instance) -> bool:
         """Whether an object other than the record has other attributes in B."""
         return value is not self.engine.record and any(

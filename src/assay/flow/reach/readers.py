@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assay.flow.comparison import Read
+from assay.flow.namesakes import Namesakes
 from assay.flow.reach.context import Context
-from assay.flow.reach.elements import NEVER, Known, Obj
+from assay.flow.reach.elements import MARKS, NEVER, Known, Obj
 from assay.flow.reach.engine import Engine
+from assay.flow.reach.loading import Loading
 from assay.flow.resolution import Guard
 from assay.flow.values import Class, Instance
 from assay.source import Call, Condition, Mention, Module, Scope, Sites
 
-MAX_DEPTH = 12
+MAX_DEPTH = 40
 MAX_CALLERS = 400
 _READING = frozenset({"attribute-load", "string"})
+_HOLDERS = (ast.Call, ast.keyword, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.BinOp, ast.Subscript)
+"""What may stand around a name that a module only stores, or puts into a type (`A | B`, `list[A]`)."""
 _LEADING = frozenset({"call", "reference", "property", "decorator", "string", "construction"})
 
 
@@ -33,16 +37,21 @@ class Reason:
 class Readers:
     """The readers of options in one analysis."""
 
-    def __init__(self, engine: Engine, sites: Sites, record_file: str) -> None:
+    def __init__(
+        self, engine: Engine, sites: Sites, record_file: str, namesakes: Namesakes, loading: Loading
+    ) -> None:
         self.engine = engine
         self.sites = sites
         self.record_file = record_file
+        self._namesakes = namesakes
+        self._loading = loading
         self._reached: dict[ast.AST, list[Context]] = {}
         for context in engine.contexts.values():
             if context.level > NEVER and context.runs:
                 self._reached.setdefault(context.node, []).append(context)
         self._built = self._classes_built()
         self._reasons: dict[ast.AST, Reason | None] = {}
+        self._holders: dict[str, bool] = {}
         self._open: set[ast.AST] = set()
 
     def _classes_built(self) -> frozenset[str]:
@@ -58,8 +67,11 @@ class Readers:
 
     # ------------------------------------------------------------ one option
 
-    def of(self, name: str) -> tuple[Read, ...]:
-        """Every line outside the arguments' own class that reads an option, with what becomes of it."""
+    def of(self, name: str, *, others_differ: bool = False) -> tuple[Read, ...]:
+        """Every line outside the arguments' own class that reads an option, with what becomes of it.
+
+        `others_differ` says that some other object has an attribute of that name that differs in run B.
+        """
         found: dict[tuple[str, int], Read] = {}
         for node, context in self.engine.record_reads.get(name, {}).items():
             read = self._read(
@@ -69,13 +81,13 @@ class Readers:
         for mention in self.sites.mentions(name):
             if mention.kind not in _READING or mention.module.file == self.record_file:
                 continue
-            read = self._classified(name, mention)
+            read = self._classified(name, mention, others_differ)
             key = (read.site.file, read.site.line)
             if key not in found or found[key].state != "same":
                 found.setdefault(key, read)
         return tuple(found.values())
 
-    def _classified(self, name: str, mention: Mention) -> Read:
+    def _classified(self, name: str, mention: Mention, others_differ: bool) -> Read:  # noqa: FBT001 (handed on)
         scope = mention.scope
         function = scope.qualname
         if scope.function is not None and scope.function in self._reached:
@@ -100,6 +112,9 @@ class Readers:
                 mention.module, mention.node, function, "same", "has the same result in both runs"
             )
         reason = self._why_not(mention.module, scope, 0)
+        if reason is None and not others_differ and self._is_of_another(mention):
+            says = "reads it of another object, where it is the same in both runs"
+            return self._read(mention.module, mention.node, function, "same", says)
         if reason is None:
             says = "nobody could be found who leads there, or who keeps it away"
             return self._read(mention.module, mention.node, function, "unclassified", says)
@@ -115,6 +130,29 @@ class Readers:
             says=says,
             guards=(guard,) if guard is not None else (),
         )
+
+    def _is_of_another(self, mention: Mention) -> bool:
+        """Whether a line reads an attribute of that name of some object that is not the record."""
+        node = mention.node
+        if not isinstance(node, ast.Attribute):
+            return False
+        if self._namesakes.is_of_another(mention, node):
+            return True
+        return isinstance(node.value, ast.Attribute) and self._never_holds_record(node.value.attr)
+
+    def _never_holds_record(self, name: str) -> bool:
+        """Whether all that attributes of that name hold is known, and never the record."""
+        if name not in self._holders:
+            record = self.engine.record
+            held = [
+                cell.value for label, cell in self.engine.cells.items() if label[0::2] == ("attribute", name)
+            ]
+            self._holders[name] = bool(held) and all(
+                isinstance(each, Obj) or (isinstance(each, Known) and each.value is not record)
+                for value in held
+                for each in value - MARKS
+            )
+        return self._holders[name]
 
     # ------------------------------------------------------------ why a place is not reached
 
@@ -179,49 +217,85 @@ class Readers:
     def _why_not(self, module: Module, scope: Scope, depth: int) -> Reason | None:
         """Why a function, or a module's own level, is not reached; None if that could not be told."""
         function = scope.function
+        if not self._loading.may_be(module.name):
+            return Reason(None, f"{module.file} is not loaded here")
         if function is None:
-            return self._module_not_loaded(module)
+            return None
         if function in self._reasons:
             return self._reasons[function]
-        if function in self._open or depth > MAX_DEPTH:
-            return Reason(None, "it is only reached from functions that are not reached") if depth else None
+        if function in self._open:
+            return Reason(None, "it is only reached from functions that are not reached")
+        if depth > MAX_DEPTH:
+            return None
         self._open.add(function)
-        try:
-            found = self._search(module, scope, function, depth)
-        finally:
-            self._open.discard(function)
-        if not self._open or found is not None:
-            self._reasons[function] = found
-        return found
+        found = self._search(module, scope, function, depth)
+        self._open.discard(function)
+        return self._settled(function, found)
 
     def _search(self, module: Module, scope: Scope, function: Any, depth: int) -> Reason | None:
         if scope.cls is not None and scope.cls.name not in self._built:
             return self._class_not_built(module, scope.cls, depth)
         callers = self.sites.callers(module, function)
         if not callers:
-            return None
-        reasons = [self._call_not_made(call, depth) for call in callers[:MAX_CALLERS]]
-        if any(reason is None for reason in reasons) or len(callers) > MAX_CALLERS:
-            return None
-        told = [reason for reason in reasons if reason is not None and reason.guard is not None]
-        return (told or [reason for reason in reasons if reason is not None])[0]
+            alone = scope.cls is None and scope.qualname == function.name and not function.decorator_list
+            return Reason(None, f"nobody calls {function.name}") if alone else None
+        return self._of_all(callers, depth)
 
     def _class_not_built(self, module: Module, cls: ast.ClassDef, depth: int) -> Reason | None:
         says = f"no {cls.name} is built here"
         if self._is_another_model(module, cls):
             return Reason(None, f"{cls.name} belongs to other models")
-        begin = next((e for e in cls.body if isinstance(e, ast.FunctionDef) and e.name == "__init__"), None)
-        target = begin or next((e for e in cls.body if isinstance(e, ast.FunctionDef)), None)
-        if target is None:
+        if cls in self._reasons:
+            return self._reasons[cls]
+        if cls in self._open:
             return Reason(None, says)
-        for call in self.sites.callers(module, target)[:MAX_CALLERS]:
+        self._open.add(cls)
+        found = self._of_all(self.sites.constructions(module, cls), depth)
+        self._open.discard(cls)
+        if found is not None:
+            found = Reason(found.guard, says)
+        return self._settled(cls, found)
+
+    def _of_all(self, callers: Sequence[Call], depth: int) -> Reason | None:
+        """The reason why none of several calls is made; None if one may be."""
+        if len(callers) > MAX_CALLERS:
+            return None
+        reasons = []
+        for call in callers:
             reason = self._call_not_made(call, depth)
-            if reason is not None and reason.guard is not None:
-                return Reason(reason.guard, says)
-        return Reason(None, says)
+            if reason is None:
+                return None
+            reasons.append(reason)
+        return next(
+            (reason for reason in reasons if reason.guard is not None),
+            (reasons or [Reason(None, "nobody leads there")])[0],
+        )
+
+    def _settled(self, node: ast.AST, found: Reason | None) -> Reason | None:
+        """Keep an answer, unless it rests on one that is still being looked for."""
+        if found is None or not self._open:
+            self._reasons[node] = found
+        return found
 
     def _is_another_model(self, module: Module, _cls: ast.ClassDef) -> bool:
         return ".models." in f"{module.name}."
+
+    def _is_stored(self, call: Call) -> bool:
+        """Whether a module only puts a function or class, or its name, into a call or a collection: what
+        comes of that is followed from there.
+        """
+        parent = self.sites.parent(call.module, call.node)
+        around = isinstance(parent, _HOLDERS)
+        if isinstance(parent, ast.Assign):  # table["name"] = Class
+            is_item = any(isinstance(target, ast.Subscript) for target in parent.targets)
+            around = is_item or call.kind == "string"
+        return call.kind in ("reference", "string") and around
+
+    def _is_in_lambda(self, call: Call) -> bool:
+        node: ast.AST | None = call.node
+        while node is not None and not isinstance(node, ast.Lambda | ast.stmt):
+            node = self.sites.parent(call.module, node)
+        return isinstance(node, ast.Lambda)
 
     def _call_not_made(self, call: Call, depth: int) -> Reason | None:
         """Why a place that names a function does not lead to it; None if it may."""
@@ -229,10 +303,13 @@ class Readers:
             return Reason(None, "it is only named as a type")
         scope = call.scope
         if scope.function is None:
-            loaded = call.module.name in self.engine.touched_modules
-            if call.kind == "decorator" or not loaded:
-                return Reason(None, f"{call.module.file} is not loaded, or only registers it")
-            return None
+            if not self._loading.may_be(call.module.name):
+                return Reason(None, f"{call.module.file} is not loaded here")
+            if call.kind == "decorator" or self._is_stored(call):
+                return Reason(None, f"{call.module.file} only registers it")
+            if scope.cls is None or not self._is_in_lambda(call) or scope.cls.name in self._built:
+                return None
+            return self._class_not_built(call.module, scope.cls, depth + 1)  # default_factory=lambda: ...
         if scope.function not in self._reached:
             return self._why_not(call.module, scope, depth + 1)
         guard = self._kept_away(call.module, scope)
@@ -241,13 +318,15 @@ class Readers:
                 guard, f"it is called under a test that is false ({guard.site.file.rpartition('/')[2]})"
             )
         if call.kind in ("string", "reference"):
-            return None
+            return self._is_kept(call)
         return Reason(None, "the calls of that name go to other objects here")
 
-    def _module_not_loaded(self, module: Module) -> Reason | None:
-        if module.name in self.engine.touched_modules:
-            return None
-        return Reason(None, f"{module.file} is not loaded here")
+    def _is_kept(self, call: Call) -> Reason | None:
+        """A function or class that is used as a value was followed, unless it went outside the tree."""
+        name = getattr(call.node, "attr", getattr(call.node, "id", ""))
+        if call.kind == "reference" and name and name not in self.engine.escaped:
+            return Reason(None, f"what {call.scope.qualname} does with {name} leads to no call here")
+        return None
 
 
 _HARDWARE = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from assay.flow.reach import owners
@@ -171,6 +172,8 @@ _ANSWERING = frozenset(
 """Methods of things of run time that only give an answer."""
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
+_SAME_AGAIN = frozenset({"torch.cuda.set_device"})
+"""Calls that set what is so already: that only run B makes one is nothing."""
 _FUNCTION_AND_OBJECT = 2
 _STARTING = frozenset({"Process", "Thread", "Timer"})
 _HANDING_ON = frozenset(
@@ -196,25 +199,32 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         return with_default(run, node, arguments.positional, arguments.keywords)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
-    remarks = marks(*values) | _differing(run, arguments)
+    remarks = marks(*values) | _differing(run, arguments) | escape(run, node, values)
     kind = effect_of(label, last)
+    if label in _SAME_AGAIN and run.base is not None and node not in run.base:
+        kind = ""
     if kind:
         run.event(
             node, kind, f"calls {label}" if label else "calls something of run time", changed=bool(remarks)
         )
-    escape(run, node, values)
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
 
 
 def _differing(run: Runner, arguments: Arguments) -> Value:
     """In run B: the remarks on what is inside of arguments, when it leaves the tree."""
-    overlay, spread = run.engine.overlay, arguments.spread
+    spread = arguments.spread
+    given = [frozenset(spread.keywords)] if spread is not None else []
+    own = marks(spread.positional) if spread is not None and run.engine.overlay is not None else NOTHING
+    return own | inner_marks(run, [*given, *arguments.values()])
+
+
+def inner_marks(run: Runner, values: Iterable[Value]) -> Value:
+    """In run B: the remarks on what collections hold, and whether objects have other attributes."""
+    overlay, found = run.engine.overlay, NOTHING
     if overlay is None:
-        return NOTHING
-    found = marks(spread.positional) if spread is not None else NOTHING
-    inner = [*(spread.keywords if spread is not None else ()), *(e for v in arguments.values() for e in v)]
-    for each in inner:
+        return found
+    for each in (e for value in values for e in value):
         if isinstance(each, Seq):
             found = found | marks(run.read(run.engine.attribute_cell(each, "[]")))
         elif isinstance(each, Known) and isinstance(each.value, Instance) and overlay.has_changed(each.value):
@@ -325,25 +335,40 @@ def _is_dead(run: Runner) -> bool:
     return run.outcome.death is not None or bool(run.tries and run.tries[-1])
 
 
-def escape(run: Runner, node: ast.AST, values: list[Value]) -> None:
-    """Functions that are handed to the outside may be called at any time with anything."""
+def escape(run: Runner, node: ast.AST, values: list[Value]) -> Value:
+    """Functions that are handed to the outside may be called at any time with anything; a remark if what
+    they give back differs in run B.
+    """
     from assay.flow.reach.calling import call_element
 
-    for value in values:
+    remarks = NOTHING
+    for value in (*values, *_held(run, values)):
         for each in value - MARKS:
             inner = each.function if isinstance(each, Method) else getattr(each, "value", None)
             callable_known = isinstance(each, Known) and isinstance(
                 inner, Function | Wrapped | Partial | Decorated
             )
             callable_method = isinstance(each, Method) and not isinstance(inner, str)
+            name = getattr(inner if inner is not None else each, "name", None)
+            if isinstance(name, str):
+                run.engine.escaped.add(name)
             if callable_known or callable_method or isinstance(each, Closure | Applied):
                 level = run.level
                 run.level = min(level, SOMETIMES)
                 run.repeats += 1
                 count = _count(each)
-                call_element(run, node, each, Arguments([RUN] * count))
+                remarks = remarks | (call_element(run, node, each, Arguments([RUN] * count)) & MARKS)
                 run.repeats -= 1
                 run.level = level
+    return remarks
+
+
+def _held(run: Runner, values: list[Value]) -> Iterable[Value]:
+    """What the collections among some values hold."""
+    for value in values:
+        for each in value:
+            if isinstance(each, Seq) and each.kind != "group":
+                yield run.read(run.engine.attribute_cell(each, "[]"))
 
 
 def _count(each: object) -> int:

@@ -38,6 +38,15 @@ class Callers:
             self._found[id(function)] = tuple(calls.values())
         return self._found[id(function)]
 
+    def making(self, module: Module, cls: ast.ClassDef) -> tuple[Call, ...]:
+        """All places that may make an object of a class or of one that derives from it, each once."""
+        if id(cls) not in self._found:
+            calls = {
+                id(call.node): call for call in self._constructions.leading_to(Class(module, cls), "__new__")
+            }
+            self._found[id(cls)] = tuple(calls.values())
+        return self._found[id(cls)]
+
     def _search(self, module: Module, function: FunctionNode) -> Iterator[Call]:
         owner = self._references.owner(module, function)
         yield from self._places.decorators(module, function)

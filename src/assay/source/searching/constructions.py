@@ -75,7 +75,7 @@ class Constructions:
         """What only compares with a class that is named: `isinstance`, `issubclass` or `except`."""
         index = self._at.index(mention.module)
         named, parent = mention.node, index.parent(mention.node)
-        if isinstance(parent, ast.Tuple):
+        while isinstance(parent, ast.Tuple | ast.BinOp):  # (A, B) and A | B
             named, parent = parent, index.parent(parent)
         if isinstance(parent, ast.ExceptHandler):
             return "except"

@@ -45,6 +45,13 @@ class Files:
             self._held[word] = tuple(self._search(word.encode(errors="replace"))) if searchable else ()
         return self._held[word]
 
+    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes, re.Match[bytes]]]:
+        """Every match in the text of all files: dotted name of the module, its bytes, the match."""
+        self._read_all()
+        for match in pattern.finditer(self._data):
+            file = bisect_right(self._starts, match.start()) - 1
+            yield self._names[file], self._data[self._starts[file] : self._starts[file + 1]], match
+
     def with_class(self, name: str) -> tuple[str, ...]:
         """Dotted names of the modules that may define a class of that name."""
         return tuple(self._classes.get(name.encode(errors="replace"), ()))

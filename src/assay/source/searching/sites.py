@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 
 from assay.source.declaring.module import Module, Modules
 from assay.source.searching.callers import Callers
@@ -36,6 +38,10 @@ class Sites:
         """Dotted names of the modules whose bytes hold the word as a whole identifier, comments included."""
         return self._files.holding(word)
 
+    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes, re.Match[bytes]]]:
+        """Every match in the files' bytes, comments included: dotted name and bytes of the module, match."""
+        return self._files.matching(pattern)
+
     def unread(self, word: str) -> tuple[str, ...]:
         """Those of `holding` that cannot be parsed, and in which no occurrence can be found."""
         return self._occurrences.unread(word)
@@ -51,6 +57,10 @@ class Sites:
         (`construction`) and what decorators get.
         """
         return self._callers.of(module, function)
+
+    def constructions(self, module: Module, node: ast.ClassDef) -> tuple[Call, ...]:
+        """All places that may make an object of that class, or of one that derives from it, by name."""
+        return self._callers.making(module, node)
 
     def classes(self, name: str) -> tuple[Class, ...]:
         """All classes of that name."""
