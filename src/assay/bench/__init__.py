@@ -2,6 +2,18 @@
 
 from assay._secret import Secret
 from assay.bench.client_report import ClientReport
+from assay.bench.compare import (
+    COMPARE_SCHEMA,
+    EXIT_CODES,
+    Comparison,
+    LoadComparison,
+    Row,
+    Rule,
+    compare,
+)
+from assay.bench.compare import (
+    Outcome as ComparisonOutcome,
+)
 from assay.bench.doubts import Doubt
 from assay.bench.fit import fitted
 from assay.bench.job import Ended, Report
@@ -11,14 +23,21 @@ from assay.bench.models import served_model
 from assay.bench.prompts import OwnPrompts, RandomPrompts
 from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
 from assay.bench.requests import Endpoint, Json, Prompt, Sending, Target, target
+from assay.bench.result_files import read_arm, read_run
+from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
 
 __all__ = [
+    "COMPARE_SCHEMA",
     "DEFINITIONS",
+    "EXIT_CODES",
+    "FIGURES",
     "SUMMARY_SCHEMA",
     "ClientReport",
+    "Comparison",
+    "ComparisonOutcome",
     "Doubt",
     "Ended",
     "Endpoint",
@@ -26,7 +45,10 @@ __all__ = [
     "Json",
     "Level",
     "Limits",
+    "LoadComparison",
+    "Measurement",
     "Metrics",
+    "Objection",
     "OnProgress",
     "Outcome",
     "Output",
@@ -36,6 +58,9 @@ __all__ = [
     "RecordFile",
     "Report",
     "RequestRecord",
+    "Row",
+    "Rule",
+    "RunFile",
     "RunInfo",
     "Rung",
     "Secret",
@@ -44,9 +69,12 @@ __all__ = [
     "Target",
     "Workload",
     "bench",
+    "compare",
     "fitted",
     "measure",
+    "read_arm",
     "read_records",
+    "read_run",
     "served_model",
     "summary_json",
     "target",

@@ -1,0 +1,66 @@
+"""Reads fields of a JSON document that others wrote: what is not as expected counts as absent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from assay.bench.results import FIGURES
+from assay.stats import carried_from
+
+_TAILS = {"p90": 0.9, "p95": 0.95, "p99": 0.99}
+Document = Mapping[str, Any]
+
+
+def inside(document: object, *path: str) -> object:
+    """What stands at that path of objects; `None` where nothing does."""
+    for name in path:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(name)
+    return document
+
+
+def number(document: object, *path: str) -> float | None:
+    """The finite number at that path."""
+    value = inside(document, *path)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 and math.isfinite(value) else None
+
+
+def whole(document: object, *path: str) -> int | None:
+    """The number at that path, without its fraction."""
+    value = number(document, *path)
+    return None if value is None else int(value)
+
+
+def text(document: object, *path: str) -> str:
+    """The text at that path, or nothing."""
+    value = inside(document, *path)
+    return value[:400] if isinstance(value, str) else ""
+
+
+def carried(figures: Mapping[str, float | None], completed: int) -> dict[str, float]:
+    """The figures that are there; percentiles only where so many requests carry them."""
+    kept = {}
+    for name, value in figures.items():
+        q = _TAILS.get(name.partition("_")[0])
+        if name in FIGURES and value is not None and (q is None or completed >= carried_from(q)):
+            kept[name] = value
+    return kept
+
+
+def load_name(concurrency: int | None, rate_per_s: float | None, burstiness: float | None = None) -> str:
+    """A load as one name, the same for every tool.
+
+    >>> load_name(16, None), load_name(None, 4.0, 0.5), load_name(64, 4.0)
+    ('concurrency 16', '4 req/s, burstiness 0.5', '4 req/s, concurrency 64')
+    """
+    parts = [] if rate_per_s is None else [f"{rate_per_s:g} req/s"]
+    if concurrency:
+        parts.append(f"concurrency {concurrency}")
+    if rate_per_s is not None and burstiness is not None and burstiness != 1:
+        parts.append("constant" if math.isinf(burstiness) else f"burstiness {burstiness:g}")
+    return ", ".join(parts) or "all at once"
