@@ -82,6 +82,8 @@ def test_reasoning_is_text_of_its_own_kind(scripted: Server, channel: str) -> No
     rung, [record] = measured(scripted(lambda *_: answer))
     assert (record.reasoning_chars, record.text_chars, len(record.events_ns)) == (4, 1, 3)
     assert rung.metrics.reasoning_tokens == 2
+    assert record.first_answer_ns == record.events_ns[2]
+    assert rung.metrics.ttfo_ms.mean == (record.first_answer_ns - record.sent_ns) / 1e6
 
 
 FAILING: list[tuple[str, list[Step], str]] = [

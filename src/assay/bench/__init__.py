@@ -16,6 +16,7 @@ from assay.bench.compare import (
 )
 from assay.bench.doubts import Doubt
 from assay.bench.fit import fitted
+from assay.bench.goodput import Goodput, Slos, slos
 from assay.bench.job import Ended, Report
 from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
@@ -42,6 +43,7 @@ __all__ = [
     "Ended",
     "Endpoint",
     "Failures",
+    "Goodput",
     "Json",
     "Level",
     "Limits",
@@ -65,6 +67,7 @@ __all__ = [
     "Rung",
     "Secret",
     "Sending",
+    "Slos",
     "Steadiness",
     "Target",
     "Workload",
@@ -76,6 +79,7 @@ __all__ = [
     "read_records",
     "read_run",
     "served_model",
+    "slos",
     "summary_json",
     "target",
     "write_records",

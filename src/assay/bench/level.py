@@ -6,6 +6,7 @@ import math
 import random
 
 from assay._value import Value
+from assay.bench.goodput import Slos
 from assay.errors import WorkloadError
 
 
@@ -22,6 +23,8 @@ class Level(Value):
     """Shape of the gamma distribution of gaps: 1 is Poisson, below 1 burstier, infinity constant gaps."""
     warmups: int = 0
     """Requests before the clock starts, in a closed loop."""
+    slos: Slos = Slos()
+    """What a request must keep to count for goodput."""
 
     @property
     def open(self) -> bool:

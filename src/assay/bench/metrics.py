@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay._value import Value
+from assay.bench.goodput import Goodput, goodput
 from assay.bench.level import Level
 from assay.bench.records import Outcome, RequestRecord
 from assay.stats import Interval, Summary, batch_means, mser5, quantile, summarised
@@ -71,6 +72,8 @@ class Metrics(Value):
     """Time to first token: from just before the send to the first event with text or reasoning."""
     ttft_later_ms: Summary
     """The same without the opening burst: requests sent first on each connection of a closed loop."""
+    ttfo_ms: Summary
+    """Time to first output: likewise, to the first event with text that is not reasoning."""
     itl_ms: Summary
     """Inter-token latency: gap between two arrivals of a response; events of one read are one arrival."""
     tpot_ms: Summary
@@ -79,6 +82,11 @@ class Metrics(Value):
     """End to end: from just before the send to the last event with text."""
     tokens_per_event: float | None
     """Output tokens over events with text: above 1 under speculation, or where the server batches."""
+    max_output_tokens_per_s: float | None
+    """Most output tokens in one whole second from the first send on, of at least two; those of a response are
+    spread evenly over its events, which under speculation is an estimate."""
+    goodput: Goodput | None
+    """Requests that kept what was promised; `None` where nothing was."""
     shared_arrivals: float
     """Share of events that came in one read with the event before."""
     mean_concurrency: float
@@ -118,10 +126,13 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         total_token_throughput=None if made is None or given is None else (made + given) * per_s,
         ttft_ms=summarised([each.ttft_ns / _MS for each in done]),
         ttft_later_ms=summarised([each.ttft_ns / _MS for each in done if each.index >= opening]),
+        ttfo_ms=summarised(_ttfo_ms(done)),
         itl_ms=summarised(gaps, independent=len(done)),
         tpot_ms=summarised(_tpot_ms(done)),
         e2e_ms=summarised([each.e2e_ns / _MS for each in done]),
         tokens_per_event=made / events if made is not None and events else None,
+        max_output_tokens_per_s=None if made is None or duration < 2 else _most_tokens(done),
+        goodput=goodput(records, level.slos, duration),
         shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
         mean_concurrency=sum(end - start for start, end in stays) / _NS * per_s,
         max_concurrency=_most(stays),
@@ -164,11 +175,26 @@ def _opening(records: Sequence[RequestRecord], level: Level) -> int:
 
 
 def _tpot_ms(done: Sequence[RequestRecord]) -> list[float]:
-    return [
-        (each.events_ns[-1] - each.events_ns[0]) / (each.completion_tokens - 1) / _MS
-        for each in done
-        if each.completion_tokens is not None and each.completion_tokens > 1
-    ]
+    return [each.tpot_ns / _MS for each in done if (each.completion_tokens or 0) > 1]
+
+
+def _ttfo_ms(done: Sequence[RequestRecord]) -> list[float]:
+    """Only where something was reasoned: elsewhere it is the TTFT."""
+    if not any(each.reasoning_chars for each in done):
+        return []
+    return [(each.first_answer_ns - each.sent_ns) / _MS for each in done if each.first_answer_ns]
+
+
+def _most_tokens(done: Sequence[RequestRecord]) -> float:
+    """Output tokens of the busiest whole second."""
+    began = min((each.sent_ns for each in done), default=0)
+    weights: dict[int, float] = {}
+    for each in done:
+        weight = (each.completion_tokens or 0) / len(each.events_ns)
+        for at in each.events_ns:
+            second = (at - began) // 1_000_000_000
+            weights[second] = weights.get(second, 0.0) + weight
+    return max(weights.values(), default=0.0)
 
 
 def _most(stays: Sequence[tuple[int, int]]) -> int:

@@ -127,6 +127,8 @@ class _Reader:
         record = self.record
         if text or reasoning or call:
             record.events_ns.append(at_ns)
+            if (text or call) and not record.first_answer_ns:
+                record.first_answer_ns = at_ns
             record.text_chars += text
             record.reasoning_chars += reasoning
             if chunk.usage is not None and chunk.usage.completion_tokens is not None:

@@ -53,6 +53,8 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     finish_reason: str = ""
     text_chars: int = 0
     reasoning_chars: int = 0
+    first_answer_ns: int = 0
+    """Arrival of the first event with text or a tool call, reasoning left aside; 0 where none came."""
     events_ns: list[int] = []
     """Arrival of each event that carried text, reasoning or a tool call; equal ones shared a read."""
     tokens_at_event: list[int] = []
@@ -76,6 +78,13 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     def e2e_ns(self) -> int:
         """From just before the send to the last such event."""
         return self.events_ns[-1] - self.sent_ns
+
+    @property
+    def tpot_ns(self) -> float:
+        """From the first to the last such event, over output tokens less one; 0 for a single token."""
+        if self.completion_tokens is None or self.completion_tokens < 2:
+            return 0.0
+        return (self.events_ns[-1] - self.events_ns[0]) / (self.completion_tokens - 1)
 
     @property
     def gaps_ns(self) -> list[int]:

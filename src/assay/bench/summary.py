@@ -19,6 +19,7 @@ SUMMARY_SCHEMA = "assay.bench/1"
 
 DEFINITIONS = {
     "ttft": "ms from just before the send to the first event with text or reasoning",
+    "ttfo": "ms from just before the send to the first event with text that is not reasoning",
     "itl": "ms between two arrivals of a response; events that came in one read are one arrival",
     "tpot": "ms from the first to the last event with text, over output tokens less one, per request",
     "e2el": "ms from just before the send to the last event with text",
@@ -27,6 +28,10 @@ DEFINITIONS = {
     "output_throughput": "output tokens of completed requests, by the server's usage / duration",
     "total_token_throughput": "input and output tokens of completed requests, by usage / duration",
     "tokens_per_event": "output tokens / events with text",
+    "reasoning_tokens": "output tokens that the server counts as reasoning; part of the output tokens",
+    "request_goodput": "completed requests that kept every latency of --goodput / duration",
+    "slo_attainment": "completed requests that kept every latency of --goodput / requests sent",
+    "max_output_tokens_per_s": "most output tokens in a whole second; a response's spread over its events",
     "percentiles": "p90 from 64 completed requests on, p95 from 130, p99 from 662; null below",
 }
 
@@ -98,6 +103,7 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         "reasoning_tokens": found.reasoning_tokens,
         "cached_tokens": found.cached_tokens,
         "request_throughput": found.request_throughput,
+        **_goodput(found),
         "input_throughput": _per_s(found.input_tokens, found),
         "output_throughput": found.output_throughput,
         "total_token_throughput": found.total_token_throughput,
@@ -107,11 +113,13 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         **_spread("ttft_ms", found.ttft_ms),
         **_spread("ttft_after_opening_ms", found.ttft_later_ms),
         **_spread("tpot_ms", found.tpot_ms),
+        **_spread("ttfo_ms", found.ttfo_ms),
         **_spread("itl_ms", found.itl_ms),
         **_spread("e2el_ms", found.e2e_ms),
         **_spread("e2e_latency_ms", found.e2e_ms),
         "max_itl_ms": found.itl_ms.greatest,
         "tokens_per_event": found.tokens_per_event,
+        "max_output_tokens_per_s": found.max_output_tokens_per_s,
         "shared_arrivals": found.shared_arrivals,
         "sent_per_s": found.sent_per_s,
         **_spread("lateness_ms", found.lateness_ms),
@@ -124,6 +132,19 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
 
 def _per_s(count: int | None, found: Metrics) -> float | None:
     return None if count is None or not found.duration_s else count / found.duration_s
+
+
+def _goodput(found: Metrics) -> dict[str, Json]:
+    """The keys that both tools write; `request_goodput` is `null` where nothing was promised."""
+    kept = found.goodput
+    if kept is None:
+        return {"request_goodput": None}
+    return {
+        "request_goodput": kept.request_goodput,
+        "goodput_slos_ms": {**kept.slos_ms},
+        "slo_attainment": kept.attainment,
+        "slo_attainment_by_metric": {**kept.attainment_by_metric},
+    }
 
 
 def _spread(name: str, summary: Summary) -> dict[str, Json]:

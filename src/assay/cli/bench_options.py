@@ -51,6 +51,8 @@ class BenchOptions:
         Requests a second, sent whether or not earlier ones were answered; 1,2,4 measures at each.
     burstiness
         Shape of the gaps under --request-rate: 1 is Poisson, below 1 burstier, inf constant.
+    goodput
+        Latencies in ms that a good request keeps: --goodput ttft:500 tpot:50 e2el:3000.
     num_warmups
         Requests before the clock of each rung starts.
     seed
@@ -95,6 +97,9 @@ class BenchOptions:
     max_concurrency: str | None = None
     request_rate: str | None = None
     burstiness: float = 1.0
+    goodput: Annotated[
+        tuple[str, ...], Parameter(negative=(), show_default=False, consume_multiple=True)
+    ] = ()
     num_warmups: Annotated[int, Parameter(name=("--num-warmups", "--warmup-requests"))] = 1
     seed: int = 0
     ignore_eos: Annotated[bool | None, Parameter(negative="--disable-ignore-eos", show_default=False)] = None

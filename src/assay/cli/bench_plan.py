@@ -18,6 +18,7 @@ from assay.bench import (
     Sending,
     Target,
     Workload,
+    slos,
     target,
 )
 from assay.errors import InputError
@@ -66,6 +67,7 @@ def levels(options: BenchOptions) -> list[Level]:
     if chosen is None and None in rates:
         chosen = _LADDER
     caps: list[int | None] = [None] if chosen is None else [*_whole("--max-concurrency", chosen)]
+    promised = slos(options.goodput)
     return [
         Level(
             requests=_requests(options, rate, cap),
@@ -73,6 +75,7 @@ def levels(options: BenchOptions) -> list[Level]:
             rate_per_s=rate,
             burstiness=options.burstiness,
             warmups=max(0, options.num_warmups),
+            slos=promised,
         ).checked()
         for rate in rates
         for cap in caps

@@ -10,6 +10,7 @@ from assay.reports.harmless import harmless, printable
 from assay.stats import Summary
 
 _FIRST = 26
+_LABELS = {"e2el": "E2E", "output_throughput": "tokens/s", "request_goodput": "goodput"}
 
 
 def bench_text(rung: Rung, width: int = 80) -> str:
@@ -23,12 +24,16 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("", ("mean", "median", "p90", "p99")),
         _latency("TTFT ms", found.ttft_ms),
         _latency("  after the opening burst", found.ttft_later_ms) if not level.open else "",
+        _latency("TTFO ms (not reasoning)", found.ttfo_ms),
         _latency("ITL ms (between arrivals)", found.itl_ms),
         _latency("TPOT ms", found.tpot_ms),
         _latency("E2E ms", found.e2e_ms),
         _latency("sent late by, ms", found.lateness_ms) if level.open else "",
         _row("requests/s", (_number(found.request_throughput),)),
+        *_goodput(rung),
         _row("output tokens/s", (_number(found.output_throughput), *_interval(rung))),
+        _row("  busiest second", (_number(found.max_output_tokens_per_s),)),
+        _row("  reasoning tokens", _reasoning(rung)) if found.reasoning_tokens else "",
         _row("input + output tokens/s", (_number(found.total_token_throughput),)),
         _row("tokens per event", (_number(found.tokens_per_event),)),
         _row("in flight, mean", (_number(found.mean_concurrency),)),
@@ -39,12 +44,10 @@ def bench_text(rung: Rung, width: int = 80) -> str:
 
 def bench_definitions(width: int = 80) -> str:
     """What each figure means."""
-    names = ("ttft", "itl", "tpot", "e2el", "output_throughput", "percentiles")
+    names = ("ttft", "ttfo", "itl", "tpot", "e2el", "output_throughput", "request_goodput", "percentiles")
     lines = ["Definitions"]
     for name in names:
-        label = {"e2el": "E2E", "output_throughput": "tokens/s"}.get(
-            name, name.upper() if len(name) < 5 else name
-        )
+        label = _LABELS.get(name, name.upper() if len(name) < 5 else name)
         lines += textwrap.wrap(
             f"{label}: {DEFINITIONS[name]}", width, initial_indent="  ", subsequent_indent="    "
         )
@@ -87,6 +90,21 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+
+
+def _goodput(rung: Rung) -> list[str]:
+    kept = rung.metrics.goodput
+    if kept is None:
+        return []
+    asked = ", ".join(f"{name} {limit:g} ms" for name, limit in kept.slos_ms.items())
+    share = f"  {kept.attainment:.1%} within {asked}"
+    return [_row("goodput, requests/s", (_number(kept.request_goodput), share))]
+
+
+def _reasoning(rung: Rung) -> tuple[str, ...]:
+    found = rung.metrics
+    made, of = found.reasoning_tokens, found.output_tokens
+    return (str(made), f"  {made / of:.0%} of the output tokens") if made and of else ("-",)
 
 
 def _interval(rung: Rung) -> tuple[str, ...]:
