@@ -38,6 +38,12 @@ def said(text: str, finish: str | None = None, channel: str = "content") -> byte
     return event({"choices": [{"index": 0, "delta": {channel: text}, "finish_reason": finish}]})
 
 
+def generated(text: str, count: int, finish: object = None, **more: object) -> bytes:
+    """An event of SGLang's `/generate`."""
+    state = {"prompt_tokens": 8, "completion_tokens": count, "finish_reason": finish, **more}
+    return event({"text": text, "meta_info": state})
+
+
 def usage(prompt: int, completion: int, **more: object) -> bytes:
     """The event with the server's counts."""
     counts = {"prompt_tokens": prompt, "completion_tokens": completion, **more}

@@ -10,18 +10,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.bench.servers import HEAD, LAST, Scripted, Step, chunk, event, said, streamed, usage
+from tests.bench.servers import HEAD, LAST, Scripted, Step, chunk, event, generated, said, streamed, usage
 
 from assay.bench import Level, Limits, RandomPrompts, RequestRecord, Rung, Secret, Sending, Workload, measure
+from assay.bench.requests import Endpoint
 from assay.errors import NotReady, TooManyFailures
 
 Server = Callable[..., Scripted]
 
 
 def measured(
-    server: Scripted, *, requests: int = 1, concurrency: int = 1, tokens: int = 3, stall_s: float = 10
+    server: Scripted,
+    *,
+    requests: int = 1,
+    concurrency: int = 1,
+    tokens: int = 3,
+    stall_s: float = 10,
+    endpoint: Endpoint = "/v1/chat/completions",
 ) -> tuple[Rung, tuple[RequestRecord, ...]]:
-    sending = Sending(model="m", endpoint="/v1/chat/completions")
+    sending = Sending(model="m", endpoint=endpoint)
     workload = Workload(sending=sending, prompts=RandomPrompts(input_tokens=8, output_tokens=tokens))
     level = Level(requests=requests, concurrency=concurrency)
     [both] = list(measure(server.where, workload, [level], limits=Limits(stall_s=stall_s)))
@@ -84,6 +91,35 @@ def test_reasoning_is_text_of_its_own_kind(scripted: Server, channel: str) -> No
     assert rung.metrics.reasoning_tokens == 2
     assert record.first_answer_ns == record.events_ns[2]
     assert rung.metrics.ttfo_ms.mean == (record.first_answer_ns - record.sent_ns) / 1e6
+
+
+CUMULATIVE = [
+    generated("a", 1),
+    generated("ab", 2),
+    generated("ab", 2),
+    generated("abcd", 4, {"type": "length"}),
+]
+INCREMENTAL = [generated("a", 1), generated("a", 2), generated("cd", 4, {"type": "length", "length": 4})]
+
+
+@pytest.mark.parametrize("events", [CUMULATIVE, INCREMENTAL], ids=["cumulative", "incremental"])
+def test_sglangs_own_route_is_read(scripted: Server, events: list[bytes]) -> None:
+    server = scripted(lambda *_: streamed(*events))
+    _, [record] = measured(server, tokens=4, endpoint="/generate")
+    assert (record.outcome, record.text_chars, record.finish_reason) == ("ok", 4, "length")
+    assert (record.tokens_at_event, record.completion_tokens, record.prompt_tokens) == ([1, 2, 4], 4, 8)
+    assert b'"max_new_tokens":4' in server.requests[0]
+    assert server.requests[0].startswith(b"POST /generate ")
+
+
+def test_an_abort_of_sglang_is_an_error(scripted: Server) -> None:
+    abort = generated("a", 1, {"type": "abort", "message": "out of memory"})
+    good = streamed(generated("a", 1), generated("ab", 2, "stop", spec_accept_length=2.5, cached_tokens=3))
+    server: Scripted = scripted(lambda *_: good if len(server.requests) % 2 else streamed(abort))
+    rung, records = measured(server, requests=4, endpoint="/generate")
+    assert [each.outcome for each in records] == ["ok", "error_in_stream"] * 2
+    assert records[1].error == "out of memory"
+    assert (rung.metrics.accept_length, rung.metrics.cached_tokens) == (2.5, 6)
 
 
 FAILING: list[tuple[str, list[Step], str]] = [

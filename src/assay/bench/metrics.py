@@ -82,6 +82,8 @@ class Metrics(Value):
     """End to end: from just before the send to the last event with text."""
     tokens_per_event: float | None
     """Output tokens over events with text: above 1 under speculation, or where the server batches."""
+    accept_length: float | None
+    """Mean of what `/generate` says of each request: tokens kept a step of speculative decoding."""
     max_output_tokens_per_s: float | None
     """Most output tokens in one whole second from the first send on, of at least two; those of a response are
     spread evenly over its events, which under speculation is an estimate."""
@@ -131,6 +133,7 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         tpot_ms=summarised(_tpot_ms(done)),
         e2e_ms=summarised([each.e2e_ns / _MS for each in done]),
         tokens_per_event=made / events if made is not None and events else None,
+        accept_length=_mean([each.accept_length for each in done]),
         max_output_tokens_per_s=None if made is None or duration < 2 else _most_tokens(done),
         goodput=goodput(records, level.slos, duration),
         shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
@@ -157,6 +160,11 @@ def _total(counts: Sequence[int | None]) -> int | None:
     """The sum; `None` where the server did not count every one."""
     known = [each for each in counts if each is not None]
     return sum(known) if known and len(known) == len(counts) else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _failures(records: Sequence[RequestRecord]) -> tuple[Failures, ...]:

@@ -50,6 +50,8 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    accept_length: float | None = None
+    """Tokens that a step of speculative decoding kept, as SGLang's `/generate` says it of a request."""
     finish_reason: str = ""
     text_chars: int = 0
     reasoning_chars: int = 0

@@ -11,7 +11,7 @@ from assay._secret import Secret
 from assay._value import Value
 from assay.errors import InputError, WorkloadError
 
-Endpoint = Literal["/v1/completions", "/v1/chat/completions"]
+Endpoint = Literal["/v1/completions", "/v1/chat/completions", "/generate"]
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
@@ -91,6 +91,8 @@ class Sending(Value):
 
 def body(prompt: Prompt, sending: Sending) -> bytes:
     """The JSON of a request."""
+    if sending.endpoint == "/generate":
+        return msgspec.json.encode(_generate(prompt, sending))
     chat = sending.endpoint == "/v1/chat/completions"
     content: dict[str, object] = {"model": sending.model}
     if chat:
@@ -110,6 +112,20 @@ def body(prompt: Prompt, sending: Sending) -> bytes:
         content["ignore_eos"] = True
     content |= sending.extra_body
     return msgspec.json.encode(content)
+
+
+def _generate(prompt: Prompt, sending: Sending) -> dict[str, object]:
+    """The members of SGLang's own route; `sampling_params` of the user's join ours."""
+    if prompt.messages:
+        raise WorkloadError("conversations need the chat route", hint="--endpoint /v1/chat/completions")
+    extra = dict(sending.extra_body)
+    more = extra.pop("sampling_params", {})
+    if not isinstance(more, dict):
+        raise WorkloadError("--extra-body: sampling_params is an object")
+    sampling: dict[str, object] = {"temperature": sending.temperature, "ignore_eos": sending.ignore_eos}
+    if prompt.output_tokens is not None:
+        sampling["max_new_tokens"] = prompt.output_tokens
+    return {"text": prompt.text, "sampling_params": sampling | more, "stream": True, **extra}
 
 
 def request_bytes(where: Target, sending: Sending, prompt: Prompt, key: Secret | None) -> bytes:

@@ -11,7 +11,7 @@ import msgspec
 from assay._value import Value
 from assay.bench.metrics import Metrics
 from assay.bench.records import RequestRecord
-from assay.bench.requests import Json, Target
+from assay.bench.requests import Endpoint, Json, Target
 from assay.bench.run import Rung, Workload
 from assay.stats import Summary
 
@@ -32,10 +32,16 @@ DEFINITIONS = {
     "request_goodput": "completed requests that kept every latency of --goodput / duration",
     "slo_attainment": "completed requests that kept every latency of --goodput / requests sent",
     "max_output_tokens_per_s": "most output tokens in a whole second; a response's spread over its events",
+    "accept_length": "mean over requests of the tokens kept a step, as SGLang's /generate says; else null",
     "percentiles": "p90 from 64 completed requests on, p95 from 130, p99 from 662; null below",
 }
 
 
+_BACKENDS: dict[Endpoint, str] = {
+    "/v1/completions": "openai",
+    "/v1/chat/completions": "openai-chat",
+    "/generate": "sglang",
+}
 _Details = Sequence[Sequence[RequestRecord]]
 
 
@@ -89,7 +95,7 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
     return {
         "rung": rung.number,
         "ended": rung.ended,
-        "backend": "openai-chat" if "chat" in info.workload.sending.endpoint else "openai",
+        "backend": _BACKENDS[info.workload.sending.endpoint],
         "model_id": info.workload.sending.model,
         "num_prompts": level.requests,
         "request_rate": "inf" if level.rate_per_s is None else level.rate_per_s,
@@ -120,6 +126,7 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         "max_itl_ms": found.itl_ms.greatest,
         "tokens_per_event": found.tokens_per_event,
         "max_output_tokens_per_s": found.max_output_tokens_per_s,
+        "accept_length": found.accept_length,
         "shared_arrivals": found.shared_arrivals,
         "sent_per_s": found.sent_per_s,
         **_spread("lateness_ms", found.lateness_ms),

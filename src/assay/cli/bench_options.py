@@ -84,8 +84,17 @@ class BenchOptions:
     base_url: str | None = None
     host: str = "127.0.0.1"
     port: int = 8000
-    backend: Literal["openai", "openai-chat", "vllm", "vllm-chat", "sglang-oai", "sglang-oai-chat"] = "openai"
-    endpoint: Literal["/v1/completions", "/v1/chat/completions"] | None = None
+    backend: Literal[
+        "openai",
+        "openai-chat",
+        "vllm",
+        "vllm-chat",
+        "sglang",
+        "sglang-native",
+        "sglang-oai",
+        "sglang-oai-chat",
+    ] = "openai"
+    endpoint: Literal["/v1/completions", "/v1/chat/completions", "/generate"] | None = None
     model: str | None = None
     dataset_name: Literal["random", "custom"] | None = None
     dataset_path: Path | None = None

@@ -45,10 +45,9 @@ def api_key(options: BenchOptions, environment: Mapping[str, str]) -> Secret | N
 def workload(options: BenchOptions, model: str) -> Workload:
     """What is sent."""
     prompts = _prompts(options)
-    chosen: Endpoint = "/v1/chat/completions" if options.backend.endswith("-chat") else "/v1/completions"
     random = isinstance(prompts, RandomPrompts)
     sending = Sending(
-        endpoint=options.endpoint or chosen,
+        endpoint=options.endpoint or _endpoint(options.backend),
         model=model,
         ignore_eos=random if options.ignore_eos is None else options.ignore_eos,
         temperature=options.temperature,
@@ -56,6 +55,13 @@ def workload(options: BenchOptions, model: str) -> Workload:
         headers=tuple(_header(each) for each in options.header),
     )
     return Workload(sending=sending, prompts=prompts, seed=options.seed)
+
+
+def _endpoint(backend: str) -> Endpoint:
+    """The route that vLLM and SGLang mean by that name."""
+    if backend in ("sglang", "sglang-native"):
+        return "/generate"
+    return "/v1/chat/completions" if backend.endswith("-chat") else "/v1/completions"
 
 
 def levels(options: BenchOptions) -> list[Level]:

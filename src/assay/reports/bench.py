@@ -36,6 +36,7 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("  reasoning tokens", _reasoning(rung)) if found.reasoning_tokens else "",
         _row("input + output tokens/s", (_number(found.total_token_throughput),)),
         _row("tokens per event", (_number(found.tokens_per_event),)),
+        _row("accept length", (_number(found.accept_length),)) if found.accept_length else "",
         _row("in flight, mean", (_number(found.mean_concurrency),)),
     ]
     lines += _doubts(rung, width)
