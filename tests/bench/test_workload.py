@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from assay.bench import Level, Prompt, Secret, Sending, target
+from assay.bench.datasets import own_prompts
 from assay.bench.level import due_times_ns
-from assay.bench.prompts import RandomPrompts, own_prompts, random_prompts
+from assay.bench.prompts import RandomPrompts, random_prompts
 from assay.bench.requests import request_bytes
 from assay.errors import InputError, WorkloadError
 

@@ -14,6 +14,7 @@ from assay.bench.compare import (
 from assay.bench.compare import (
     Outcome as ComparisonOutcome,
 )
+from assay.bench.datasets import OwnPrompts, ShareGptPrompts, TracePrompts
 from assay.bench.doubts import Doubt
 from assay.bench.fit import fitted
 from assay.bench.goodput import Goodput, Slos, slos
@@ -21,14 +22,16 @@ from assay.bench.job import Ended, Report
 from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
 from assay.bench.models import served_model
-from assay.bench.prompts import OwnPrompts, RandomPrompts
+from assay.bench.prompts import RandomPrompts, SharedPrefixPrompts
 from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
 from assay.bench.requests import Endpoint, Json, Prompt, Sending, Target, target
 from assay.bench.result_files import read_arm, read_run
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
+from assay.bench.source import Prompts, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
+from assay.bench.words import WordFit
 
 __all__ = [
     "COMPARE_SCHEMA",
@@ -56,6 +59,7 @@ __all__ = [
     "Output",
     "OwnPrompts",
     "Prompt",
+    "Prompts",
     "RandomPrompts",
     "RecordFile",
     "Report",
@@ -67,9 +71,13 @@ __all__ = [
     "Rung",
     "Secret",
     "Sending",
+    "ShareGptPrompts",
+    "SharedPrefixPrompts",
     "Slos",
     "Steadiness",
     "Target",
+    "TracePrompts",
+    "WordFit",
     "Workload",
     "bench",
     "compare",
@@ -82,5 +90,6 @@ __all__ = [
     "slos",
     "summary_json",
     "target",
+    "trace_length",
     "write_records",
 ]

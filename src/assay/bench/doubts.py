@@ -181,14 +181,15 @@ def _load(level: Level, found: Metrics) -> Iterator[Doubt]:
             text=f"sends came up to {worst:.1f} ms after they were due",
             mend="an idle machine or core for assay, or a lower --request-rate",
         )
-    if level.rate_per_s is not None and found.sent_per_s is not None:
-        delivered, asked = found.sent_per_s, level.rate_per_s
+    asked = level.rate_per_s if level.steady else found.due_per_s
+    if level.open and asked is not None and found.sent_per_s is not None:
+        delivered = found.sent_per_s
         if delivered < (1 - _TOLERATED) * asked:
             more = "--max-concurrency" if level.concurrency else "--num-prompts"
             yield _below(
                 f"{delivered:.3g} requests/s were sent, {asked:.3g} were asked for", f"a higher {more}"
             )
-    elif level.concurrency is not None and found.max_concurrency < level.concurrency:
+    elif not level.open and level.concurrency is not None and found.max_concurrency < level.concurrency:
         yield _below(
             f"at most {found.max_concurrency} requests were in flight, {level.concurrency} were asked for",
             f"--num-prompts of at least {4 * level.concurrency}",
@@ -272,7 +273,7 @@ def _sample(level: Level, found: Metrics) -> Iterator[Doubt]:
         )
     load = found.full_load
     long_enough = level.open or found.completed >= _WAVES * (level.concurrency or 0)
-    if load is None or load.cut is None or not long_enough:
+    if load is None or load.cut is None or not long_enough or not level.steady:
         return
     if load.cut > _CUT and abs(load.change) > _CHANGE:
         what = "latency" if level.open else "throughput"

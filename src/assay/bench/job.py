@@ -26,6 +26,8 @@ class Job(msgspec.Struct, frozen=True):
     """So many of them come before the clock starts."""
     due_ns: list[int] | None
     """Open loop: when each timed request is due, from the start of the clock. `None`: closed loop."""
+    follows: list[bool]
+    """Whether each request waits for the one before it to end, and goes on the same connection."""
     concurrency: int
     """At most so many at once; 0: no limit (open loop)."""
     stall_s: float

@@ -110,12 +110,12 @@ class Loop:
             return self._closed(indices)
         began = time.monotonic_ns()
         self._due = [began + due for due in job.due_ns]
-        self._queue, self._at, self._left = iter(indices), 0, len(indices)
+        self._queue, self._at, self._left = self._heads(indices), 0, len(indices)
         self._run(self._send_due)
         return self._finished()
 
     def _closed(self, indices: range) -> Ended:
-        self._queue, self._left = iter(indices), len(indices)
+        self._queue, self._left = self._heads(indices), len(indices)
         free, self._idle = self._idle, []
         for connection in free:
             self._next(connection)
@@ -124,6 +124,18 @@ class Loop:
                 break
         self._run(None)
         return self._finished()
+
+    def _heads(self, indices: range) -> Iterator[int]:
+        """Requests that wait for no other."""
+        follows = self._job.follows
+        return (index for index in indices if not (follows and follows[index]))
+
+    def _following(self, ended: int) -> int:
+        """What comes after a request that ended: the one that waited for it, else the next in line; or -1."""
+        follows = self._job.follows
+        if 0 <= ended < len(follows) - 1 and follows[ended + 1]:
+            return ended + 1
+        return next(self._queue, -1)
 
     def _run(self, send: Callable[[], int] | None) -> None:
         """Turn until every request has ended, or somebody or a stall stops it."""
@@ -180,14 +192,18 @@ class Loop:
         self._poller.watch(connection.fd, READ | WRITE)
         return connection
 
-    def _fresh(self, due_ns: int) -> bool:
-        """Take the next request to a new connection; whether there was one."""
-        index = next(self._queue, -1)
-        if index >= 0:
-            self._on_new_connection(index, due_ns, 0)
+    def _fresh(self, due_ns: int, ended: int = -1) -> bool:
+        """Take the next request to a new connection; whether there was one.
+
+        In a closed loop, requests for which no connection can be made are over, one after the other.
+        """
+        index = self._following(ended)
+        while index >= 0 and not self._on_new_connection(index, due_ns, 0) and not self._due:
+            index = self._following(index)
         return index >= 0
 
-    def _on_new_connection(self, index: int, due_ns: int, retries: int) -> None:
+    def _on_new_connection(self, index: int, due_ns: int, retries: int) -> bool:
+        """Begin a connection for that request; whether one could be begun."""
         self._take_off()
         try:
             connection = self._open()
@@ -207,12 +223,13 @@ class Loop:
                     [],
                 )
             )
-            return
+            return False
         connection.index, connection.due_ns, connection.retries = index, due_ns, retries
+        return True
 
-    def _next(self, connection: Connection, due_ns: int = 0) -> None:
+    def _next(self, connection: Connection, due_ns: int = 0, ended: int = -1) -> None:
         """Send the next request on a connection that is free; without one, it stays free."""
-        index = next(self._queue, -1)
+        index = self._following(ended)
         if index < 0:
             connection.index = -1
             self._idle.append(connection)
@@ -373,24 +390,27 @@ class Loop:
         if raced and not connection.retries:
             self._drop(connection)
             self._in_flight -= 1
-            self._on_new_connection(index, due_ns, 1)
+            if not self._on_new_connection(index, due_ns, 1) and not self._due:
+                self._fresh(0, index)
             return
         whole = fate == "closed" and connection.follow().until_close and not connection.framing.error
         self._record(connection, "complete" if whole else fate, detail)
         self._replace(connection)
 
     def _free(self, connection: Connection) -> None:
+        ended = connection.index
         connection.state, connection.index = "idle", -1
         if self._job.due_ns is None or not self._due:
-            self._next(connection)
+            self._next(connection, ended=ended)
         else:
             self._idle.append(connection)
 
     def _replace(self, connection: Connection) -> None:
         """A connection of no more use makes room for a new one, in a closed loop at once."""
+        ended = connection.index
         self._drop(connection)
         if not self._due and self._ended is None:
-            self._fresh(0)
+            self._fresh(0, ended)
 
     def _drop(self, connection: Connection) -> None:
         connection.index = -1

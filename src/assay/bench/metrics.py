@@ -72,6 +72,8 @@ class Metrics(Value):
     """Time to first token: from just before the send to the first event with text or reasoning."""
     ttft_later_ms: Summary
     """The same without the opening burst: requests sent first on each connection of a closed loop."""
+    ttft_by_turn_ms: tuple[Summary, ...]
+    """TTFT of the first, second, ... question of conversations, where there are any."""
     ttfo_ms: Summary
     """Time to first output: likewise, to the first event with text that is not reasoning."""
     itl_ms: Summary
@@ -97,6 +99,8 @@ class Metrics(Value):
     """Most requests in flight."""
     sent_per_s: float | None
     """Rate at which requests were sent; open loop."""
+    due_per_s: float | None
+    """Rate at which they were due; open loop."""
     lateness_ms: Summary
     """Open loop: by how much sends came after they were due."""
     full_load: Steadiness | None
@@ -108,7 +112,7 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
     done = [each for each in records if each.ok]
     duration = _duration_s(records)
     per_s = 1 / duration if duration else 0.0
-    opening = _opening(records, level)
+    later = _after_opening(records, level)
     given = _total([each.prompt_tokens for each in done])
     made = _total([each.completion_tokens for each in done])
     gaps = [gap / _MS for each in done for gap in each.gaps_ns]
@@ -127,7 +131,8 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         output_throughput=None if made is None else made * per_s,
         total_token_throughput=None if made is None or given is None else (made + given) * per_s,
         ttft_ms=summarised([each.ttft_ns / _MS for each in done]),
-        ttft_later_ms=summarised([each.ttft_ns / _MS for each in done if each.index >= opening]),
+        ttft_later_ms=summarised([each.ttft_ns / _MS for each in later if each.ok]),
+        ttft_by_turn_ms=_by_turn(done),
         ttfo_ms=summarised(_ttfo_ms(done)),
         itl_ms=summarised(gaps, independent=len(done)),
         tpot_ms=summarised(_tpot_ms(done)),
@@ -139,9 +144,10 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
         mean_concurrency=sum(end - start for start, end in stays) / _NS * per_s,
         max_concurrency=_most(stays),
-        sent_per_s=_sent_per_s(records) if level.open else None,
+        sent_per_s=_per_s([each.sent_ns for each in records]) if level.open else None,
+        due_per_s=_per_s([each.due_ns for each in records]) if level.open else None,
         lateness_ms=summarised([(each.sent_ns - each.due_ns) / _MS for each in records if each.due_ns]),
-        full_load=_full_load(done, level, made),
+        full_load=_full_load(done, level, made) if level.steady else None,
     )
 
 
@@ -176,10 +182,17 @@ def _failures(records: Sequence[RequestRecord]) -> tuple[Failures, ...]:
     )
 
 
-def _opening(records: Sequence[RequestRecord], level: Level) -> int:
-    """Index of the first request after the burst with which a closed loop opens."""
-    first = min((each.index for each in records), default=0)
-    return first if level.open else first + (level.concurrency or 0)
+def _after_opening(records: Sequence[RequestRecord], level: Level) -> list[RequestRecord]:
+    """The requests that were sent after the burst with which a closed loop opens."""
+    burst = 0 if level.open else level.concurrency or 0
+    return sorted(records, key=lambda each: each.sent_ns)[burst:]
+
+
+def _by_turn(done: Sequence[RequestRecord]) -> tuple[Summary, ...]:
+    """Nothing where there are no conversations."""
+    most = max((each.turn for each in done), default=1)
+    turns = range(1, most + 1) if most > 1 else ()
+    return tuple(summarised([each.ttft_ns / _MS for each in done if each.turn == turn]) for turn in turns)
 
 
 def _tpot_ms(done: Sequence[RequestRecord]) -> list[float]:
@@ -214,10 +227,9 @@ def _most(stays: Sequence[tuple[int, int]]) -> int:
     return most
 
 
-def _sent_per_s(records: Sequence[RequestRecord]) -> float | None:
-    sent = [each.sent_ns for each in records]
-    span = max(sent, default=0) - min(sent, default=0)
-    return (len(sent) - 1) * _NS / span if span else None
+def _per_s(times: Sequence[int]) -> float | None:
+    span = max(times, default=0) - min(times, default=0)
+    return (len(times) - 1) * _NS / span if span else None
 
 
 def _full_load(done: Sequence[RequestRecord], level: Level, made: int | None) -> Steadiness | None:

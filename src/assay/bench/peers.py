@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.bench.result_fields import Document, carried, inside, load_name, number, text, whole
+from assay.bench.level import load_name
+from assay.bench.result_fields import Document, carried, inside, number, text, whole
 from assay.bench.results import Measurement, Objection
 
 _FAILED = 0.01

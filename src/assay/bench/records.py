@@ -27,6 +27,8 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     index: int
     """Place in the rung's order."""
+    turn: int = 1
+    """Of a conversation: which question it was."""
     connection: int
     nth_on_connection: int
     """1 for the first request on its connection."""

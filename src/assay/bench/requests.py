@@ -70,6 +70,10 @@ class Prompt(Value):
     """How long the prompt should be, in the server's tokens."""
     output_tokens: int | None = None
     """How many tokens to ask for."""
+    turn: int = 1
+    """Above 1: sent when the prompt before it in the list was answered."""
+    at_s: float = 0.0
+    """When a trace wants it sent, from its start."""
 
 
 class Sending(Value):

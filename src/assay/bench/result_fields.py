@@ -50,17 +50,3 @@ def carried(figures: Mapping[str, float | None], completed: int) -> dict[str, fl
         if name in FIGURES and value is not None and (q is None or completed >= carried_from(q)):
             kept[name] = value
     return kept
-
-
-def load_name(concurrency: int | None, rate_per_s: float | None, burstiness: float | None = None) -> str:
-    """A load as one name, the same for every tool.
-
-    >>> load_name(16, None), load_name(None, 4.0, 0.5), load_name(64, 4.0)
-    ('concurrency 16', '4 req/s, burstiness 0.5', '4 req/s, concurrency 64')
-    """
-    parts = [] if rate_per_s is None else [f"{rate_per_s:g} req/s"]
-    if concurrency:
-        parts.append(f"concurrency {concurrency}")
-    if rate_per_s is not None and burstiness is not None and burstiness != 1:
-        parts.append("constant" if math.isinf(burstiness) else f"burstiness {burstiness:g}")
-    return ", ".join(parts) or "all at once"

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.bench import peers
-from assay.bench.result_fields import Document, carried, inside, load_name, number, text, whole
+from assay.bench.level import load_name
+from assay.bench.result_fields import Document, carried, inside, number, text, whole
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.summary import SUMMARY_SCHEMA
 from assay.errors import InputError
@@ -146,8 +147,8 @@ def _of_rung(document: Document, rung: Document, work: dict[str, str]) -> Measur
     rate, completed = number(rung, "request_rate"), whole(rung, "completed") or 0
     shape = number(rung, "burstiness") if rung.get("burstiness") is not None else math.inf
     return Measurement(
-        load=load_name(whole(rung, "max_concurrency"), rate, shape),
-        open=rate is not None,
+        load=text(rung, "load") or load_name(whole(rung, "max_concurrency"), rate, shape),
+        open=rate is not None or text(rung, "request_rate") == "trace",
         figures=carried({name: number(rung, name) for name in FIGURES}, completed),
         completed=completed,
         failed=whole(rung, "failed"),

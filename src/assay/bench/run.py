@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay._secret import Secret
 from assay._value import Value
 from assay.bench.client import OnReport, drive, exchanges
@@ -16,10 +18,11 @@ from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
 from assay.bench.parse import parsed
-from assay.bench.prompts import OwnPrompts, RandomPrompts, own_prompts, random_prompts
+from assay.bench.prompts import RandomPrompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
-from assay.errors import NotReady, TooManyFailures, WorkloadError
+from assay.bench.source import Prompts, Source, shares_prefixes
+from assay.errors import NotReady, TooManyFailures
 
 _STEP_NS = 200_000
 """A change of the clock's offset below this is our own error of reading it."""
@@ -32,7 +35,7 @@ class Workload(Value):
 
     sending: Sending
     """Route, model and what all requests share."""
-    prompts: RandomPrompts | OwnPrompts = RandomPrompts()
+    prompts: Prompts = RandomPrompts()
     """What is asked."""
     seed: int = 0
     """The same seed gives the same prompts, order and send times."""
@@ -93,13 +96,15 @@ def measure(
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
     limits = limits or Limits()
-    source = _Source(workload, levels)
+    source = Source(workload.prompts, workload.seed, levels)
     for number, level in enumerate(levels, 1):
         prompts, repeated = source.rung(number, level)
         requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
         with tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder:
             spool = Path(folder) / "spool"
-            job = _job(where, level, requests, f"{workload.seed}/{number}/due", limits)
+            due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
+            job = _job(where, level, requests, due, limits)
+            job.follows.extend(prompt.turn > 1 for prompt in prompts)
             report = drive(job, spool, _for(level, progress))
             if report.error:
                 raise NotReady(
@@ -109,6 +114,9 @@ def measure(
         if not records:
             raise _nothing_measured(where, report)
         rung = _rung(number, level, report, records, repeated)
+        if shares_prefixes(workload.prompts):
+            kept = tuple(doubt for doubt in rung.doubts if doubt.code != "prefix-hits")
+            rung = msgspec.structs.replace(rung, doubts=kept)
         if not rung.metrics.completed and rung.ended == "complete":
             raise _none_answered(where, rung)
         yield rung, records
@@ -120,33 +128,7 @@ def _for(level: Level, progress: OnProgress | None) -> OnReport:
     return lambda report: progress(level, report) if progress else None
 
 
-class _Source:
-    """Gives each rung its prompts, and says how many of them were used before."""
-
-    def __init__(self, workload: Workload, levels: Sequence[Level]) -> None:
-        self._workload = workload
-        self._own: list[Prompt] = []
-        self._used = 0
-        for level in levels:
-            level.checked()
-        if not levels:
-            raise WorkloadError("no level to measure at", hint="--max-concurrency 1,4,16")
-        if isinstance(workload.prompts, OwnPrompts):
-            asked = workload.prompts
-            self._own = own_prompts(Path(asked.path), output_tokens=asked.output_tokens)
-
-    def rung(self, number: int, level: Level) -> tuple[list[Prompt], int]:
-        count = level.warmups + level.requests
-        asked = self._workload.prompts
-        if isinstance(asked, RandomPrompts):
-            return random_prompts(asked, seed=f"{self._workload.seed}/{number}", count=count), 0
-        at = range(self._used, self._used + count)
-        self._used += count
-        repeated = sum(each >= len(self._own) for each in at[level.warmups :])
-        return [self._own[each % len(self._own)] for each in at], repeated
-
-
-def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: Limits) -> Job:
+def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] | None, limits: Limits) -> Job:
     return Job(
         host=where.host,
         port=where.port,
@@ -154,7 +136,8 @@ def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: 
         verify=where.verify,
         requests=requests,
         warmups=level.warmups,
-        due_ns=due_times_ns(level, seed),
+        due_ns=due_ns,
+        follows=[],
         concurrency=level.concurrency or 0,
         stall_s=limits.stall_s,
         connect_s=limits.connect_s,
@@ -174,6 +157,7 @@ def _records(
         if exchange.index < level.warmups or not exchange.sent_ns:
             continue
         record = parsed(exchange, offset, secrets)
+        record.turn = prompts[exchange.index].turn
         record.asked_prompt_tokens = prompts[exchange.index].asked_tokens
         record.asked_output_tokens = prompts[exchange.index].output_tokens
         records.append(record)

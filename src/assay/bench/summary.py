@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from assay._value import Value
+from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Endpoint, Json, Target
@@ -94,13 +95,15 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
     level, found = rung.level, rung.metrics
     return {
         "rung": rung.number,
+        "load": level.name,
         "ended": rung.ended,
         "backend": _BACKENDS[info.workload.sending.endpoint],
         "model_id": info.workload.sending.model,
         "num_prompts": level.requests,
-        "request_rate": "inf" if level.rate_per_s is None else level.rate_per_s,
+        "request_rate": _rate(level),
         "burstiness": None if math.isinf(level.burstiness) else level.burstiness,
         "max_concurrency": level.concurrency,
+        **_ramp(level),
         "duration": found.duration_s,
         "completed": found.completed,
         "failed": found.failed,
@@ -119,6 +122,7 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         **_spread("ttft_ms", found.ttft_ms),
         **_spread("ttft_after_opening_ms", found.ttft_later_ms),
         **_spread("tpot_ms", found.tpot_ms),
+        "mean_ttft_by_turn_ms": [each.mean for each in found.ttft_by_turn_ms] or None,
         **_spread("ttfo_ms", found.ttfo_ms),
         **_spread("itl_ms", found.itl_ms),
         **_spread("e2el_ms", found.e2e_ms),
@@ -139,6 +143,23 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
 
 def _per_s(count: int | None, found: Metrics) -> float | None:
     return None if count is None or not found.duration_s else count / found.duration_s
+
+
+def _rate(level: Level) -> Json:
+    if level.arrivals == "trace":
+        return "trace"
+    return "inf" if level.rate_per_s is None else level.rate_per_s
+
+
+def _ramp(level: Level) -> dict[str, Json]:
+    """The keys that vLLM writes for a ramp."""
+    if level.ramp_to_per_s is None:
+        return {}
+    return {
+        "ramp_up_strategy": level.arrivals,
+        "ramp_up_start_rps": level.rate_per_s,
+        "ramp_up_end_rps": level.ramp_to_per_s,
+    }
 
 
 def _goodput(found: Metrics) -> dict[str, Json]:

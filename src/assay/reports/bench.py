@@ -24,6 +24,7 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("", ("mean", "median", "p90", "p99")),
         _latency("TTFT ms", found.ttft_ms),
         _latency("  after the opening burst", found.ttft_later_ms) if not level.open else "",
+        *_by_turn(rung),
         _latency("TTFO ms (not reasoning)", found.ttfo_ms),
         _latency("ITL ms (between arrivals)", found.itl_ms),
         _latency("TPOT ms", found.tpot_ms),
@@ -91,6 +92,13 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+
+
+def _by_turn(rung: Rung) -> list[str]:
+    """The first four turns of conversations, and the last."""
+    turns = rung.metrics.ttft_by_turn_ms
+    shown = [*range(min(4, len(turns))), *([len(turns) - 1] if len(turns) > 4 else [])]
+    return [_latency(f"  of question {at + 1}", turns[at]) for at in shown]
 
 
 def _goodput(rung: Rung) -> list[str]:
