@@ -60,6 +60,8 @@ class Scripted:
 
     def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
         self.requests: list[bytes] = []
+        self.metrics: Callable[[], str] | None = None
+        """What `/metrics` says; it is asked beside the load and in no list of requests."""
         self._answer, self._context = answer, context
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
@@ -109,6 +111,9 @@ class Scripted:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         nth = 0
         while request := _request(connection):
+            if request.startswith(b"GET /metrics "):
+                connection.sendall(_plain(self.metrics() if self.metrics else None))
+                continue
             nth += 1
             self.requests.append(request)
             for step in self._answer(number, nth, request):
@@ -121,6 +126,11 @@ class Scripted:
                         linger = struct.pack("ii", 1, 0)
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                     return
+
+
+def _plain(text: str | None) -> bytes:
+    status, body = ("404 Not Found", b"") if text is None else ("200 OK", text.encode())
+    return f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _request(connection: socket.socket) -> bytes:

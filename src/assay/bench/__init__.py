@@ -15,7 +15,7 @@ from assay.bench.compare import (
     Outcome as ComparisonOutcome,
 )
 from assay.bench.datasets import OwnPrompts, ShareGptPrompts, TracePrompts
-from assay.bench.doubts import Doubt
+from assay.bench.doubt import Doubt
 from assay.bench.fit import fitted
 from assay.bench.goodput import Goodput, Slos, slos
 from assay.bench.job import Ended, Report
@@ -29,6 +29,7 @@ from assay.bench.result_files import read_arm, read_run
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
+from assay.bench.server_metrics import ServerReport
 from assay.bench.source import Prompts, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
 from assay.bench.words import WordFit
@@ -71,6 +72,7 @@ __all__ = [
     "Rung",
     "Secret",
     "Sending",
+    "ServerReport",
     "ShareGptPrompts",
     "SharedPrefixPrompts",
     "Slos",

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from assay._value import Value
 from assay.bench.client_report import ClientReport
+from assay.bench.doubt import Code, Doubt
 from assay.bench.job import Ended
 from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import Outcome, RequestRecord
 from assay.stats import carried_from
 
-Code = Literal[
-    "client-backlog",
-    "late-sends",
-    "below-asked-load",
-    "prompt-length",
-    "output-length",
-    "count-mismatch",
-    "no-usage",
-    "failed-requests",
-    "errors-inside-200",
-    "empty-streams",
-    "too-few-requests",
-    "not-steady",
-    "prefix-hits",
-    "prompts-repeated",
-    "read-stamps",
-    "clock-stepped",
-    "stalled",
-    "interrupted",
-    "connections-lost",
-    "shared-arrivals",
-]
+if TYPE_CHECKING:
+    from assay.bench.run import Rung
 
 _TOLERATED = 0.05
 _FAILED = 0.01
@@ -43,22 +23,10 @@ _LAZY_MS = 1.0
 _MERGED, _DELAYED = 0.01, 0.01
 _LATE_MS = 5.0
 _TEMPLATE_TOKENS = 64
+_DRIFT = 0.02
 _CUT, _CHANGE = 0.5, 0.1
 _WAVES = 8
 """So many requests a stream, or waves of requests that began together look like a trend."""
-
-
-class Doubt(Value):
-    """One reason not to take the numbers as they stand."""
-
-    code: Code
-    """What kind of doubt."""
-    blocks: bool
-    """Whether no verdict may rest on this rung; otherwise it is only worth knowing."""
-    text: str
-    """What was seen, with its numbers."""
-    mend: str
-    """What to change, with the option."""
 
 
 def doubts(
@@ -86,6 +54,25 @@ def prompts_repeated(repeated: int, requests: int) -> Doubt:
         text=f"{repeated} of {requests} prompts had been sent before: the prefix cache may answer them",
         mend="a --dataset-path with more lines, or a smaller --num-prompts",
     )
+
+
+def drift(before: Sequence[Rung], now: Rung) -> Iterator[Doubt]:
+    """The same load was measured earlier in this run, and gave something else."""
+    earlier = next((each for each in before if each.level == now.level), None)
+    if earlier is None or now.level.open or now.ended != "complete":
+        return
+    one, other = earlier.metrics.full_load, now.metrics.full_load
+    if one is None or other is None or one.interval is None or other.interval is None:
+        return
+    apart = one.interval.high < other.interval.low or other.interval.high < one.interval.low
+    change = other.tokens_per_s / one.tokens_per_s - 1
+    if apart and abs(change) > _DRIFT:
+        yield Doubt(
+            code="drift",
+            blocks=True,
+            text=f"output tokens/s under full load are {change:+.1%} to rung {earlier.number}, the same load",
+            mend="a server of the same age for every run; find what else uses the machine, or heats it",
+        )
 
 
 def _end(ended: Ended, found: Metrics) -> Iterator[Doubt]:

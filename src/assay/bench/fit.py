@@ -30,6 +30,8 @@ def fitted(
     if not isinstance(asked, RandomPrompts | SharedPrefixPrompts | TracePrompts):
         return workload
     counts = []
+    if limits is not None:
+        limits = msgspec.structs.replace(limits, metrics=None, flush=False)
     longest = asked.input_tokens if isinstance(asked, RandomPrompts) else _LONG
     for words in (_SHORT, min(_LONG, max(3 * _SHORT, longest))):
         prompts = RandomPrompts(input_tokens=words, output_tokens=1)

@@ -33,7 +33,7 @@ class Target(Value):
         return f"{self.scheme}://{host}:{self.port}{self.prefix}"
 
 
-def target(url: str, *, verify: bool = True) -> Target:
+def target(url: str, *, verify: bool = True, option: str = "--base-url") -> Target:
     """Read a base URL, with or without `/v1` at its end.
 
     >>> target("http://localhost:8000/v1").url
@@ -43,13 +43,13 @@ def target(url: str, *, verify: bool = True) -> Target:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         port = parts.port
     except ValueError as error:
-        raise InputError(f"--base-url {url}: {error}") from None
+        raise InputError(f"{option} {url}: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-        raise InputError(f"--base-url {url}: expected http://HOST:PORT or https://HOST:PORT")
+        raise InputError(f"{option} {url}: expected http://HOST:PORT or https://HOST:PORT")
     scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
     prefix = parts.path.rstrip("/").removesuffix("/v1")
     if not all(33 <= ord(letter) < 127 for letter in prefix + parts.hostname):
-        raise InputError("--base-url: only printable ASCII without spaces may stand in host and path")
+        raise InputError(f"{option}: only printable ASCII without spaces may stand in host and path")
     return Target(
         scheme=scheme,
         host=parts.hostname,

@@ -13,7 +13,9 @@ from assay._secret import Secret
 from assay._value import Value
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
-from assay.bench.doubts import Doubt, doubts, prompts_repeated
+from assay.bench.doubt import Doubt
+from assay.bench.doubts import doubts, drift, prompts_repeated
+from assay.bench.flush import flush_cache
 from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
@@ -21,7 +23,10 @@ from assay.bench.parse import parsed
 from assay.bench.prompts import RandomPrompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
+from assay.bench.server_doubts import server_doubts
+from assay.bench.server_metrics import ServerReport
 from assay.bench.source import Prompts, Source, shares_prefixes
+from assay.bench.watch import Watch
 from assay.errors import NotReady, TooManyFailures
 
 _STEP_NS = 200_000
@@ -42,12 +47,16 @@ class Workload(Value):
 
 
 class Limits(Value):
-    """When to give up, and where to write meanwhile."""
+    """When to give up, what to ask of the server beside the load, and where to write meanwhile."""
 
     stall_s: float = 60.0
     """Seconds without a byte from anyone, with requests in flight."""
     connect_s: float = 10.0
     """Seconds until all connections must stand."""
+    metrics: Target | None = None
+    """Where the server's metrics are, path and all; `None`: nobody asks."""
+    flush: bool = False
+    """Empty the prefix cache before each rung."""
     scratch: str | None = None
     """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
@@ -65,6 +74,8 @@ class Rung(Value):
     """What it says of the server."""
     client: ClientReport
     """What it says of ourselves."""
+    server: ServerReport | None = None
+    """What the server said of itself."""
     doubts: tuple[Doubt, ...]
     """Why not to take the numbers as they stand."""
     began_ns: int
@@ -96,6 +107,7 @@ def measure(
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
     limits = limits or Limits()
+    rungs: list[Rung] = []
     source = Source(workload.prompts, workload.seed, levels)
     for number, level in enumerate(levels, 1):
         prompts, repeated = source.rung(number, level)
@@ -105,23 +117,36 @@ def measure(
             due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
             job = _job(where, level, requests, due, limits)
             job.follows.extend(prompt.turn > 1 for prompt in prompts)
-            report = drive(job, spool, _for(level, progress))
+            if limits.flush:
+                flush_cache(where, key)
+            with Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch:
+                report = drive(job, spool, _for(level, progress))
             if report.error:
                 raise NotReady(
                     f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
                 )
-            records = _records(spool, report, prompts, level, key)
+            server = watch.report()
+            warm_ups, records = _records(spool, report, prompts, level, key)
         if not records:
             raise _nothing_measured(where, report)
         rung = _rung(number, level, report, records, repeated)
-        if shares_prefixes(workload.prompts):
-            kept = tuple(doubt for doubt in rung.doubts if doubt.code != "prefix-hits")
-            rung = msgspec.structs.replace(rung, doubts=kept)
+        more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
+        more += drift(rungs, rung)
+        shared = shares_prefixes(workload.prompts)
+        kept = [each for each in (*rung.doubts, *more) if not (shared and each.code == "prefix-hits")]
+        every = tuple(sorted(kept, key=lambda doubt: not doubt.blocks))
+        rung = msgspec.structs.replace(rung, server=server, doubts=every)
+        rungs.append(rung)
         if not rung.metrics.completed and rung.ended == "complete":
             raise _none_answered(where, rung)
         yield rung, records
         if rung.ended != "complete":
             return
+
+
+def _same_host(one: Target | None, other: Target) -> bool:
+    """Whether the key may go there."""
+    return one is not None and (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 def _for(level: Level, progress: OnProgress | None) -> OnReport:
@@ -148,20 +173,22 @@ def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] |
 
 def _records(
     spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, key: Secret | None
-) -> tuple[RequestRecord, ...]:
-    """The timed requests in the order in which they were to be sent."""
+) -> tuple[list[RequestRecord], tuple[RequestRecord, ...]]:
+    """Warm-ups, and the timed requests in the order in which they were to be sent."""
     offset = None if abs(report.offset_moved_ns) > _STEP_NS else report.offset_ns
     secrets = (key.reveal(),) if key and key.reveal() else ()
-    records = []
+    records: list[RequestRecord] = []
     for exchange in exchanges(spool) if report.began_ns else ():
-        if exchange.index < level.warmups or not exchange.sent_ns:
+        if not exchange.sent_ns:
             continue
         record = parsed(exchange, offset, secrets)
         record.turn = prompts[exchange.index].turn
         record.asked_prompt_tokens = prompts[exchange.index].asked_tokens
         record.asked_output_tokens = prompts[exchange.index].output_tokens
         records.append(record)
-    return tuple(sorted(records, key=lambda record: record.index))
+    records.sort(key=lambda record: record.index)
+    warm = [each for each in records if each.index < level.warmups]
+    return warm, tuple(records[len(warm) :])
 
 
 def _rung(

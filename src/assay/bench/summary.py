@@ -33,7 +33,7 @@ DEFINITIONS = {
     "request_goodput": "completed requests that kept every latency of --goodput / duration",
     "slo_attainment": "completed requests that kept every latency of --goodput / requests sent",
     "max_output_tokens_per_s": "most output tokens in a whole second; a response's spread over its events",
-    "accept_length": "mean over requests of the tokens kept a step, as SGLang's /generate says; else null",
+    "accept_length": "tokens a step of speculation gave: by request on /generate, else by /metrics",
     "percentiles": "p90 from 64 completed requests on, p95 from 130, p99 from 662; null below",
 }
 
@@ -130,19 +130,31 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         "max_itl_ms": found.itl_ms.greatest,
         "tokens_per_event": found.tokens_per_event,
         "max_output_tokens_per_s": found.max_output_tokens_per_s,
-        "accept_length": found.accept_length,
         "shared_arrivals": found.shared_arrivals,
         "sent_per_s": found.sent_per_s,
         **_spread("lateness_ms", found.lateness_ms),
         "full_load": msgspec.to_builtins(found.full_load),
         "failures": msgspec.to_builtins(found.failures),
         "client": msgspec.to_builtins(rung.client),
+        "server": msgspec.to_builtins(rung.server),
+        **_acceptance(rung),
         "doubts": msgspec.to_builtins(rung.doubts),
     }
 
 
 def _per_s(count: int | None, found: Metrics) -> float | None:
     return None if count is None or not found.duration_s else count / found.duration_s
+
+
+def _acceptance(rung: Rung) -> dict[str, Json]:
+    """Under the names of vLLM's tool and of SGLang's; `/generate` tells it of each request."""
+    server, own = rung.server, rung.metrics.accept_length
+    of_server = server.acceptance_length if server else None
+    return {
+        "accept_length": of_server if own is None else own,
+        "spec_decode_acceptance_length": of_server,
+        "spec_decode_per_position_acceptance_rates": list(server.acceptance_per_position) if server else [],
+    }
 
 
 def _rate(level: Level) -> Json:

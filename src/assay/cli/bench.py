@@ -38,7 +38,11 @@ def bench(*, options: BenchOptions | None = None) -> int:
         detailed=options.save_detailed,
     )
     model = options.model or served_model(where, key=key)
-    limits = Limits(stall_s=options.stall_timeout)
+    limits = Limits(
+        stall_s=options.stall_timeout,
+        metrics=bench_plan.metrics(options, where),
+        flush=options.flush_cache,
+    )
     workload = bench_plan.workload(options, model)
     info = RunInfo(
         where=where,

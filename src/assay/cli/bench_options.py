@@ -99,6 +99,10 @@ class BenchOptions:
         Environment variable that has the API key.
     insecure
         Do not check the server's certificate.
+    metrics_url
+        The server's metrics, asked beside the load. Default: /metrics of the server; none asks for none.
+    flush_cache
+        Empty the server's prefix cache before each rung, and stop if it does not.
     result_dir
         Folder of the results.
     result_filename
@@ -167,6 +171,8 @@ class BenchOptions:
     header: Several = ()
     api_key_env: str = "OPENAI_API_KEY"
     insecure: Switch = False
+    metrics_url: str | None = None
+    flush_cache: Switch = False
     result_dir: Path = Path()
     result_filename: Annotated[str | None, Parameter(name=("--result-filename", "--output-file"))] = None
     save_detailed: Annotated[

@@ -41,6 +41,15 @@ def where(options: BenchOptions) -> Target:
     return target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
 
 
+def metrics(options: BenchOptions, server: Target) -> Target | None:
+    """Where the server's metrics are."""
+    if options.metrics_url is None:
+        return msgspec.structs.replace(server, prefix=f"{server.prefix}/metrics")
+    if options.metrics_url == "none":
+        return None
+    return target(options.metrics_url, verify=not options.insecure, option="--metrics-url")
+
+
 def api_key(options: BenchOptions, environment: Mapping[str, str]) -> Secret | None:
     """The key, from the environment."""
     value = environment.get(options.api_key_env, "").strip()

@@ -37,8 +37,8 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("  reasoning tokens", _reasoning(rung)) if found.reasoning_tokens else "",
         _row("input + output tokens/s", (_number(found.total_token_throughput),)),
         _row("tokens per event", (_number(found.tokens_per_event),)),
-        _row("accept length", (_number(found.accept_length),)) if found.accept_length else "",
         _row("in flight, mean", (_number(found.mean_concurrency),)),
+        *_server(rung),
     ]
     lines += _doubts(rung, width)
     return "\n".join(harmless(line) for line in lines if line)
@@ -99,6 +99,21 @@ def _by_turn(rung: Rung) -> list[str]:
     turns = rung.metrics.ttft_by_turn_ms
     shown = [*range(min(4, len(turns))), *([len(turns) - 1] if len(turns) > 4 else [])]
     return [_latency(f"  of question {at + 1}", turns[at]) for at in shown]
+
+
+def _server(rung: Rung) -> list[str]:
+    """What the server said of itself."""
+    server, found = rung.server, rung.metrics
+    length = found.accept_length or (server.acceptance_length if server else None)
+    lines = [_row("accept length", (_number(length),))] if length else []
+    if server is None:
+        return lines
+    ran = f"  most {_number(server.running_most)}; queued {_number(server.queued_mean)}"
+    lines.append(_row("server ran, mean", (_number(server.running_mean), ran)))
+    if server.cached_tokens and server.prompt_tokens:
+        share = f"  {server.cached_tokens / server.prompt_tokens:.0%} of the prompt tokens"
+        lines.append(_row("server had in its cache", (_number(server.cached_tokens), share)))
+    return lines
 
 
 def _goodput(rung: Rung) -> list[str]:
