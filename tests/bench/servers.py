@@ -8,13 +8,15 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.bench import Target, target
 
-Step = bytes | Literal["close", "reset", "hang"]
+Step = bytes | float | Literal["close", "reset", "hang"]
+"""What to send, seconds to wait, or how to end."""
 Answer = Callable[[int, int, bytes], Sequence[Step]]
 """From the number of the connection, of the request on it, and the request, to what is done."""
 
@@ -119,6 +121,8 @@ class Scripted:
             for step in self._answer(number, nth, request):
                 if isinstance(step, bytes):
                     connection.sendall(step)
+                elif isinstance(step, float):
+                    time.sleep(step)
                 elif step == "hang":
                     connection.recv(1)
                 else:

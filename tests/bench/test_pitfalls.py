@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -303,3 +304,46 @@ def test_tls_keeps_the_kernels_stamps(scripted: Server, tmp_path: Path) -> None:
     rung, records = measured(scripted(lambda *_: GOOD, context), requests=6, concurrency=2)
     assert [each.outcome for each in records] == ["ok"] * 6
     assert rung.client.stamps == "kernel"
+
+
+def test_pings_are_no_progress(scripted: Server) -> None:
+    pings = [step for _ in range(40) for step in (chunk(b": ping\n\n"), 0.05)]
+    server: Scripted = scripted(
+        lambda *_: [HEAD, chunk(said("a")), *pings, "hang"] if len(server.requests) > 2 else GOOD
+    )
+    rung, records = measured(server, requests=9, stall_s=0.6)
+    assert rung.ended == "stalled"
+    assert [each.outcome for each in records] == ["ok", "ok", "unfinished"]
+
+
+def test_one_silent_stream_is_cut_and_the_others_go_on(scripted: Server) -> None:
+    def answer(connection: int, _nth: int, _request: bytes) -> Sequence[Step]:
+        if connection == 1:
+            return [HEAD, chunk(said("a")), "hang"]
+        return [HEAD, 0.05, *GOOD[1:]]
+
+    rung, records = measured(scripted(answer), requests=60, concurrency=3, stall_s=0.5)
+    assert rung.ended == "complete"
+    outcomes = Counter(each.outcome for each in records)
+    assert outcomes == {"ok": 59, "silent": 1}
+    assert next(each for each in records if not each.ok).error.startswith("nothing came for")
+
+
+def test_a_stream_without_end_is_cut(scripted: Server) -> None:
+    def answer(_connection: int, nth: int, _request: bytes) -> Sequence[Step]:
+        return GOOD if nth == 1 else [HEAD, *[chunk(said("a" * 60000))] * 20000]
+
+    rung, records = measured(scripted(answer), requests=2, stall_s=10)
+    assert [each.outcome for each in records] == ["ok", "endless"]
+    assert "and no end" in records[1].error
+    assert "endless-stream" in codes(rung)
+
+
+def test_a_drip_without_end_is_cut(scripted: Server) -> None:
+    def answer(_connection: int, nth: int, _request: bytes) -> Sequence[Step]:
+        return (
+            GOOD if nth == 1 else [HEAD, *[step for _ in range(6000) for step in (chunk(said("a")), 0.0005)]]
+        )
+
+    _, records = measured(scripted(answer), requests=2, stall_s=10)
+    assert [each.outcome for each in records] == ["ok", "endless"]

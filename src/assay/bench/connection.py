@@ -8,6 +8,7 @@ import ssl
 from typing import Literal
 
 from assay.bench.framing import Framing
+from assay.bench.job import Exchange, Fate
 
 State = Literal["connecting", "handshake", "idle", "busy"]
 
@@ -77,6 +78,11 @@ class Connection:
         self.fast = False
         self.framing = Framing()
 
+    def exchange(self, fate: Fate, detail: str) -> Exchange:
+        """What is known of the exchange, as it is recorded."""
+        place = (self.index, self.number, self.nth, self.retries, self.due_ns, self.sent_ns)
+        return Exchange(*place, fate, detail, self.stamps, self.kernel, self.reads)
+
     def follow(self) -> Framing:
         """The framing, fed with all that came; each byte is fed once."""
         framing = self.framing
@@ -140,3 +146,12 @@ class TlsPipe:
             if not part:
                 return b"".join(parts) or None
             parts.append(part)
+
+
+def tls_context(*, verify: bool) -> ssl.SSLContext:
+    """As every client has it, or one that takes any certificate."""
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -93,6 +93,7 @@ def _end(ended: Ended, found: Metrics) -> Iterator[Doubt]:
 
 
 _INSIDE_200: dict[Outcome, tuple[Code, str]] = {
+    "endless": ("endless-stream", "responses went on far beyond what was asked for, and were cut"),
     "error_in_stream": ("errors-inside-200", "responses of status 200 carried an error"),
     "empty": ("empty-streams", "responses had no text at all"),
 }

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from assay.bench.connection import READ_BYTES, Connection, TlsPipe
+from assay.bench.connection import READ_BYTES, Connection, TlsPipe, tls_context
+from assay.bench.guard import Guard
 from assay.bench.job import Ended, Exchange, Fate, Job, Report
 from assay.bench.poller import READ, WRITE, Poller
 
@@ -50,13 +51,14 @@ class Loop:
         self._left = 0
         self._why = ""
         self._ended: Ended | None = None
-        self._last_byte = 0
+        self._last_news = 0
         self._lazy = False
         self._rota: list[Connection] = []
         self._reads = self._turns = self._lazy_turns = 0
         self._family: int = socket.AF_INET
         self._address: object = None
-        self._context = _context(job.verify) if job.tls else None
+        self._context = tls_context(verify=job.verify) if job.tls else None
+        self._guard = Guard(job)
         self._poller.watch(_STDIN, READ)
 
     # ---- the passes -----------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ class Loop:
     def _run(self, send: Callable[[], int] | None) -> None:
         """Turn until every request has ended, or somebody or a stall stops it."""
         tick = time.monotonic_ns()
-        self._last_byte = tick
+        self._last_news = tick
         while self._left and self._ended is None:
             now = time.monotonic_ns()
             if now >= tick:
@@ -208,21 +210,9 @@ class Loop:
         try:
             connection = self._open()
         except OSError as error:
-            self._put(
-                Exchange(
-                    index,
-                    0,
-                    0,
-                    retries,
-                    due_ns,
-                    time.monotonic_ns(),
-                    "unreachable",
-                    error.strerror or str(error),
-                    [],
-                    [],
-                    [],
-                )
-            )
+            why = error.strerror or str(error)
+            now = time.monotonic_ns()
+            self._put(Exchange(index, 0, 0, retries, due_ns, now, "unreachable", why, [], [], []))
             return False
         connection.index, connection.due_ns, connection.retries = index, due_ns, retries
         return True
@@ -241,7 +231,7 @@ class Loop:
     def _take_off(self) -> None:
         """One more in flight; silence counts from here where there was none."""
         if not self._in_flight:
-            self._last_byte = time.monotonic_ns()
+            self._last_news = time.monotonic_ns()
         self._in_flight += 1
 
     def _send(self, connection: Connection) -> None:
@@ -327,7 +317,6 @@ class Loop:
             if not connection.fast or data[-5:] == _LAST_CHUNK or len(data) < 7:
                 self._look(connection)
         if stamp:
-            self._last_byte = stamp
             self._reads += len(ready)
 
     def _slow(self, connection: Connection, data: bytes, stamp: int, kernel: bytes) -> None:
@@ -421,23 +410,8 @@ class Loop:
     # ---- the record -----------------------------------------------------------------------------------
 
     def _record(self, connection: Connection, fate: Fate, detail: str) -> None:
-        each = connection
-        self._put(
-            Exchange(
-                each.index,
-                each.number,
-                each.nth,
-                each.retries,
-                each.due_ns,
-                each.sent_ns,
-                fate,
-                detail,
-                each.stamps,
-                each.kernel,
-                each.reads,
-            )
-        )
-        each.clear()
+        self._put(connection.exchange(fate, detail))
+        connection.clear()
 
     def _put(self, exchange: Exchange) -> None:
         data = self._encoder.encode(exchange)
@@ -446,6 +420,7 @@ class Loop:
         self._in_flight -= 1
         self._left -= 1
         self._done += exchange.fate == "complete"
+        self._last_news = max(self._last_news, *exchange.stamps_ns[-1:], 0)
         self._failed += exchange.fate != "complete"
 
     def _write_out(self) -> None:
@@ -465,10 +440,17 @@ class Loop:
         self._lazy = rate >= _BUSY_PER_S and rate < _CALM_PER_S * max(1, self._in_flight)
         self._reads = 0
         self._write_out()
-        quiet = (now - self._last_byte) / 1e9 if self._in_flight else 0.0
-        self._say(self.report(quiet_s=quiet))
+        news = self._guard.last_news(self._connections.values())
+        self._last_news = max(self._last_news, news)
+        quiet = (now - self._last_news) / 1e9 if self._in_flight else 0.0
+        silent = self._guard.silent(self._connections.values(), now)
+        self._say(msgspec.structs.replace(self.report(quiet_s=quiet), silent=silent))
         if quiet > self._job.stall_s:
             self._ended = "stalled"
+            return
+        for connection, fate, detail in list(self._guard.endings(self._connections.values(), now)):
+            self._record(connection, fate, detail)
+            self._replace(connection)
 
     def report(self, *, quiet_s: float = 0.0) -> Report:
         """How far it is."""
@@ -485,11 +467,3 @@ class Loop:
         """Whatever comes on stdin, its end above all, means stop."""
         if fd == _STDIN:
             self._ended = "interrupted"
-
-
-def _context(verify: bool) -> ssl.SSLContext:  # noqa: FBT001 - one setting of ours
-    context = ssl.create_default_context()
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

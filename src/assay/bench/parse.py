@@ -186,6 +186,8 @@ class _Reader:
         fate, detail = self._exchange.fate, self._exchange.detail
         if fate == "unfinished":
             return "unfinished", detail or "we stopped before it ended"
+        if fate in ("endless", "silent"):
+            return fate, detail
         if fate == "garbage" or self._body.error:
             return "garbage", detail or self._body.error
         if fate in ("closed", "reset", "unreachable") and not self._exchange.reads:

@@ -12,7 +12,16 @@ import msgspec
 from assay._value import Value
 
 Outcome = Literal[
-    "ok", "http_error", "error_in_stream", "empty", "truncated", "garbage", "connection", "unfinished"
+    "ok",
+    "http_error",
+    "error_in_stream",
+    "empty",
+    "truncated",
+    "garbage",
+    "connection",
+    "unfinished",
+    "endless",
+    "silent",
 ]
 """`ok` is a whole stream with text in it; everything else is a failure and in no latency."""
 

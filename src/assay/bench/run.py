@@ -117,6 +117,7 @@ def measure(
             due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
             job = _job(where, level, requests, due, limits)
             job.follows.extend(prompt.turn > 1 for prompt in prompts)
+            job.output_tokens.extend(prompt.output_tokens or 0 for prompt in prompts)
             if limits.flush:
                 flush_cache(where, key)
             with Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch:
@@ -162,6 +163,7 @@ def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] |
         requests=requests,
         warmups=level.warmups,
         due_ns=due_ns,
+        output_tokens=[],
         follows=[],
         concurrency=level.concurrency or 0,
         stall_s=limits.stall_s,
