@@ -82,10 +82,11 @@ def test_sglangs_own_route_counts_in_every_event(fakellm: Begin, incremental: st
 
 
 def test_several_tokens_an_event_are_seen(fakellm: Begin) -> None:
-    server = fakellm("--ttft-ms", "5", "--itl-ms", "5", "--tokens-per-event", "1,3")
-    rung, _ = measured(server, Level(requests=4, concurrency=2))
+    server = fakellm("--ttft-ms", "5", "--itl-ms", "20", "--tokens-per-event", "1,3")
+    rung, records = measured(server, Level(requests=4, concurrency=2))
     assert rung.metrics.tokens_per_event == 2.0
-    assert rung.metrics.itl_ms.count == 4 * 7
+    assert sum(len(each.events_ns) for each in records) == 4 * 8
+    assert rung.metrics.itl_ms.count <= 4 * 7  # less only where a busy machine read two at once
 
 
 def test_events_of_one_send_are_one_arrival(fakellm: Begin) -> None:

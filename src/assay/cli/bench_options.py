@@ -109,6 +109,8 @@ class BenchOptions:
         File of the summary in it. Default: bench-DATE-TIME.json.
     save_detailed
         Put the arrays of each request into the summary too; the compact file always has them.
+    html
+        Write a page of the run beside the summary: doubts, ladder, distributions, timelines.
     stall_timeout
         Stop when nothing has come for so many seconds, with requests in flight.
     json
@@ -178,5 +180,6 @@ class BenchOptions:
     save_detailed: Annotated[
         bool, Parameter(name=("--save-detailed", "--output-details"), negative=(), show_default=False)
     ] = False
+    html: Switch = False
     stall_timeout: float = 60.0
     json: Switch = False
