@@ -192,3 +192,16 @@ def test_how_often_the_rule_errs(true: float, outcome: str, at_most: float) -> N
         a, b = ([mean * math.exp(draw.gauss(0, 0.01)) for _ in range(3)] for mean in (100, 100 * true))
         wrong += compare(arm(*a), arm(*b)).outcome == outcome
     assert wrong / 400 <= at_most
+
+
+def test_runs_of_one_start_are_no_full_repeats() -> None:
+    a = [run(each, started=5.0 + at) for at, each in enumerate(BASE)]
+    assert codes(compare(a, arm(100, 100.4, 99.7, started=9.0))) == {"one-start": False}
+    assert codes(compare(a, [run(100, started=1.0), run(101)])) == {}
+
+
+def test_absurd_figures_end_in_no_traceback() -> None:
+    values = [1e-300, 1e299, 1.0]
+    rule = Rule(metrics=("median_tpot_ms",))
+    a, b = ([run(1.0, figures={"median_tpot_ms": each}) for each in values[::step]] for step in (1, -1))
+    assert compare(a, b, rule).outcome == "inconclusive"

@@ -85,6 +85,11 @@ def test_runs_that_failed_say_so(tmp_path: Path) -> None:
     assert one(tmp_path, "vllm-0.32.0.json", failed=3).objections[0].code == "failed-requests"
 
 
+def test_halves_of_characters_are_taken_out(tmp_path: Path) -> None:
+    found = one(tmp_path, "vllm-0.32.0.json", model_id="a\ud800b", backend="\udfff")
+    assert (found.model, found.work["backend"]) == ("a?b", "?")
+
+
 def test_a_trace_is_a_load_of_its_own(tmp_path: Path) -> None:
     found = one(tmp_path, "sglang-0.5.23.jsonl", request_rate="trace")
     assert (found.load, found.open) == ("trace", True)

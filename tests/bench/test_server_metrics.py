@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.bench.servers import Scripted, Step, said, streamed, usage
 from tests.bench.test_doubts import CLOSED, MS, ONE, client, record
 
 from assay.bench import Level, Limits, RandomPrompts, Rung, Secret, Sending, ServerReport, Workload, measure
+from assay.bench.ask import ask
 from assay.bench.doubts import drift
 from assay.bench.flush import flush_cache
 from assay.bench.metrics import metrics
@@ -241,3 +243,14 @@ def test_a_load_measured_twice_shows_drift() -> None:
     assert [doubt.code for doubt in drift([rung(5, 1)], rung(6, 2))] == ["drift"]
     assert list(drift([rung(5, 1)], rung(5, 2))) == []
     assert list(drift([], rung(5, 1))) == []
+
+
+def test_a_server_that_drips_its_answer_is_not_waited_for(scripted: Begin) -> None:
+    letters: list[Step] = [b"x", 0.1]
+    drip: list[Step] = [b"HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", *(letters * 100)]
+    began = time.monotonic()
+    with pytest.raises(OSError, match=r".+"):
+        ask(scripted(lambda *_: drip).where, "/x", wait_s=0.3)
+    assert time.monotonic() - began < 5
+    with pytest.raises(OSError, match="header"):
+        ask(scripted(lambda *_: drip).where, "/x", key=Secret("a\nb"))

@@ -87,6 +87,11 @@ def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
         raise WorkloadError(f"{path} has no prompts")
 
 
+def line_count(path: Path) -> int:
+    """How many requests a JSONL file has."""
+    return sum(1 for _ in _lines(path))
+
+
 def _bytes(path: Path) -> bytes:
     try:
         if path.stat().st_size > _MOST_BYTES:

@@ -14,7 +14,7 @@ _BYTES_A_PAIR = 16
 """Routes that send all text again in each event: so many for each pair of tokens."""
 _UNKNOWN_TOKENS = 65536
 _HELD = 2 << 30
-"""Bytes of all responses under way; above it none may hold more than its share."""
+"""Bytes of all responses under way; above it none may hold more than its share and what it may need."""
 _LOOKED_AT = 200
 """Responses with fewer reads than this hold at most 13 MB."""
 
@@ -57,7 +57,7 @@ class Guard:
             tokens = self._asked(each)
             most = _BYTES + tokens * (_BYTES_A_TOKEN + _BYTES_A_PAIR * tokens)
             if crowded:
-                most = min(most, _HELD // len(busy))
+                most = min(most, max(_HELD // len(busy), self._due(each)))
             if held[each.index] > most or len(each.reads) > _READS + _READS_A_TOKEN * tokens:
                 size, reads = held[each.index] / 1e6, len(each.reads)
                 yield each, "endless", f"{size:.1f} MB in {reads} reads, and no end"
@@ -65,6 +65,11 @@ class Guard:
             if each.stamps and now - each.stamps[-1] > self._stall_ns:
                 silent = (now - each.stamps[-1]) / 1e9
                 yield each, "silent", f"nothing came for {silent:.0f} s in the midst of the response"
+
+    def _due(self, each: Connection) -> int:
+        """Bytes that an honest answer may have, at the very most."""
+        tokens = self._tokens[each.index] if each.index < len(self._tokens) else 0
+        return (64 << 10) + tokens * (4096 + _BYTES_A_PAIR // 2 * tokens)
 
     def _asked(self, each: Connection) -> int:
         tokens = self._tokens[each.index] if each.index < len(self._tokens) else 0

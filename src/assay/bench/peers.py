@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 
 from assay.bench.level import load_name
-from assay.bench.result_fields import Document, carried, inside, number, text, whole
+from assay.bench.result_fields import Document, carried, encodable, inside, number, text, whole
 from assay.bench.results import Measurement, Objection
 
 _FAILED = 0.01
@@ -73,7 +73,11 @@ def _failed_of_flat(document: Document) -> int | None:
 
 def _work_of_flat(document: Document) -> dict[str, str]:
     found = {name: document.get(name) for name in _WORK}
-    return {name: str(value)[:200] for name, value in found.items() if isinstance(value, str | int | float)}
+    return {
+        name: encodable(str(value))[:200]
+        for name, value in found.items()
+        if isinstance(value, str | int | float)
+    }
 
 
 def _zeros(document: Document, completed: int) -> Iterator[Objection]:

@@ -39,7 +39,12 @@ def whole(document: object, *path: str) -> int | None:
 def text(document: object, *path: str) -> str:
     """The text at that path, or nothing."""
     value = inside(document, *path)
-    return value[:400] if isinstance(value, str) else ""
+    return encodable(value)[:400] if isinstance(value, str) else ""
+
+
+def encodable(value: str) -> str:
+    """The text without the halves of characters that JSON can hold and UTF-8 cannot."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def carried(figures: Mapping[str, float | None], completed: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.bench import peers
 from assay.bench.level import load_name
-from assay.bench.result_fields import Document, carried, inside, number, text, whole
+from assay.bench.result_fields import Document, carried, encodable, inside, number, text, whole
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.summary import SUMMARY_SCHEMA
 from assay.errors import InputError
@@ -71,7 +71,7 @@ def read_run(path: Path) -> RunFile:
     if not measurements:
         raise InputError(f"{path}: a result file of {tool} without any run in it")
     return RunFile(
-        path=str(path),
+        path=encodable(str(path)),
         tool=tool,
         version=text(first, "assay")
         or text(first, "metadata", "guidellm_version")
@@ -157,6 +157,7 @@ def _of_rung(document: Document, rung: Document, work: dict[str, str]) -> Measur
         work={**work, "num_prompts": str(whole(rung, "num_prompts"))},
         model=text(document, "model_id"),
         seed=str(whole(document, "seed")),
+        started=number(rung, "server", "started"),
         objections=tuple(_doubts(rung.get("doubts"))),
     )
 

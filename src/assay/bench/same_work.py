@@ -18,6 +18,7 @@ def objections(a: Sequence[RunFile], b: Sequence[RunFile], load: str) -> list[Ob
     else:
         every += [*_versions(a, b), *_work(at_a, at_b), *_models(at_a, at_b)]
     every += [*_lengths(at_a, at_b), *_order(a, b), *_repeats(("A", a), ("B", b), load=load)]
+    every += [*_starts("A", at_a), *_starts("B", at_b)]
     return sorted(every, key=lambda each: not each.blocks)
 
 
@@ -139,6 +140,19 @@ def _repeats(*arms: tuple[str, Sequence[RunFile]], load: str) -> Iterator[Object
                 "differs between starts is not in the interval",
                 mend="restart the server before each run",
             )
+
+
+def _starts(arm: str, runs: Sequence[Measurement]) -> Iterator[Objection]:
+    """Repeats on one life of a server do not show what differs between lives."""
+    starts = [each.started for each in runs if each.started is not None]
+    if len(set(starts)) < len(starts):
+        yield Objection(
+            code="one-start",
+            blocks=False,
+            text=f"{len(starts)} runs of {arm} are of {len(set(starts))} starts of the server: what differs "
+            "between starts is not, or not wholly, in the interval",
+            mend="restart the server before each run",
+        )
 
 
 def _listed(names: set[str]) -> str:

@@ -11,6 +11,7 @@ from assay.bench.datasets import (
     OwnPrompts,
     ShareGptPrompts,
     TracePrompts,
+    line_count,
     own_prompts,
     sharegpt_prompts,
     trace_prompts,
@@ -41,7 +42,7 @@ def shares_prefixes(prompts: Prompts) -> bool:
 
 def trace_length(asked: TracePrompts) -> int:
     """How many requests a trace has."""
-    return len(trace_prompts(asked, seed=""))
+    return line_count(Path(asked.path))
 
 
 class Source:

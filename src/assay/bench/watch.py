@@ -18,8 +18,8 @@ from assay.bench.server_metrics import (
     server_report,
 )
 
-_EVERY_S = 1.0
-_SETTLE_S, _SETTLES = 0.1, 20
+_EVERY_S, _JOIN_S = 1.0, 5.0
+_SETTLE_S, _PAUSE_S = 2.0, 0.1
 
 
 class Watch:
@@ -38,12 +38,7 @@ class Watch:
         self._names = None if first is None else engine_of(first)
         if first is None or self._names is None:
             return self
-        for _ in range(_SETTLES):
-            if not self._busy(first):
-                break
-            time.sleep(_SETTLE_S)
-            first = self._sample() or first
-        self._samples.append(first)
+        self._samples.append(self._settled(first) or first)
         self._thread.start()
         return self
 
@@ -51,21 +46,24 @@ class Watch:
         """Sample no more."""
         self._stop.set()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(_JOIN_S)
 
     def report(self) -> ServerReport | None:
         """What the server said; after the watch. Waits up to two seconds until it has counted all."""
         if self._names is None:
             return None
-        last = self._sample()
-        for _ in range(_SETTLES):
-            if last is None or not self._busy(last):
-                break
-            time.sleep(_SETTLE_S)
-            last = self._sample()
+        last = self._settled(self._sample())
         if last is not None:
             self._samples.append(last)
         return server_report(self._samples)
+
+    def _settled(self, sample: Sample | None) -> Sample | None:
+        """That sample, or the first later one in which nothing runs, or the last within two seconds."""
+        until = time.monotonic() + _SETTLE_S
+        while sample is not None and self._busy(sample) and time.monotonic() < until:
+            time.sleep(_PAUSE_S)
+            sample = self._sample() or sample
+        return sample
 
     def _busy(self, sample: Sample) -> bool:
         assert self._names is not None

@@ -59,7 +59,7 @@ def change(a: Sequence[float], b: Sequence[float], *, error: float = 0.05, paire
         runs_a=len(a),
         runs_b=len(b),
         ratio=math.exp(middle),
-        low=None if half is None else math.exp(middle - half),
+        low=None if half is None else math.exp(max(-700.0, middle - half)),
         high=None if half is None else math.exp(min(700.0, middle + half)),
     )
 
