@@ -15,8 +15,8 @@ _BYTES_A_PAIR = 16
 _UNKNOWN_TOKENS = 65536
 _HELD = 2 << 30
 """Bytes of all responses under way; above it none may hold more than its share and what it may need."""
-_LOOKED_AT = 200
-"""Responses with fewer reads than this hold at most 13 MB."""
+_LOOKED_AT = 8
+"""Responses with fewer reads than this hold at most half a megabyte."""
 
 _SILENT_NS = 5_000_000_000
 _SURELY_NEWS = 256
@@ -26,7 +26,7 @@ Ending = tuple[Connection, Fate, str]
 
 
 class Guard:
-    """Looks at the connections ten times a second."""
+    """Looks at the connections a few times a second."""
 
     def __init__(self, job: Job) -> None:
         self._tokens, self._stall_ns = job.output_tokens, int(job.stall_s * 1e9)

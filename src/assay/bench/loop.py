@@ -27,6 +27,8 @@ _PIECE = 1 << 20
 """Bytes that are written at once: more would keep reads waiting."""
 _A_TURN, _BEHIND = 64, 16
 """So many connections are looked at in a turn that waits, for responses with so many reads to follow."""
+_GUARDED = 3
+"""So many ticks lie between two looks for responses without end."""
 _STDIN = 0
 
 Say = Callable[[Report], None]
@@ -59,6 +61,7 @@ class Loop:
         self._address: object = None
         self._context = tls_context(verify=job.verify) if job.tls else None
         self._guard = Guard(job)
+        self._ticks = self._silent = 0
         self._poller.watch(_STDIN, READ)
 
     # ---- the passes -----------------------------------------------------------------------------------
@@ -440,17 +443,27 @@ class Loop:
         self._lazy = rate >= _BUSY_PER_S and rate < _CALM_PER_S * max(1, self._in_flight)
         self._reads = 0
         self._write_out()
-        news = self._guard.last_news(self._connections.values())
-        self._last_news = max(self._last_news, news)
-        quiet = (now - self._last_news) / 1e9 if self._in_flight else 0.0
-        silent = self._guard.silent(self._connections.values(), now)
-        self._say(msgspec.structs.replace(self.report(quiet_s=quiet), silent=silent))
+        quiet = self._quiet_s(now)
+        self._say(self.report(quiet_s=quiet))
         if quiet > self._job.stall_s:
             self._ended = "stalled"
             return
+        self._ticks += 1
+        if self._ticks % _GUARDED:
+            return
+        self._silent = self._guard.silent(self._connections.values(), now)
         for connection, fate, detail in list(self._guard.endings(self._connections.values(), now)):
             self._record(connection, fate, detail)
             self._replace(connection)
+
+    def _quiet_s(self, now: int) -> float:
+        """Seconds since the last event; responses under way are asked only where it seems long ago."""
+        if not self._in_flight:
+            return 0.0
+        if now - self._last_news > min(1.0, self._job.stall_s / 4) * 1e9:
+            news = self._guard.last_news(self._connections.values())
+            self._last_news = max(self._last_news, news)
+        return max(0, now - self._last_news) / 1e9
 
     def report(self, *, quiet_s: float = 0.0) -> Report:
         """How far it is."""
@@ -460,6 +473,7 @@ class Loop:
             failed=self._failed,
             in_flight=self._in_flight,
             quiet_s=quiet_s,
+            silent=self._silent,
             lazy_share=self._lazy_turns / max(1, self._turns),
         )
 

@@ -133,16 +133,20 @@ def measure(
         rung = _rung(number, level, report, records, repeated)
         more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
         more += drift(rungs, rung)
-        shared = shares_prefixes(workload.prompts)
-        kept = [each for each in (*rung.doubts, *more) if not (shared and each.code == "prefix-hits")]
-        every = tuple(sorted(kept, key=lambda doubt: not doubt.blocks))
-        rung = msgspec.structs.replace(rung, server=server, doubts=every)
-        rungs.append(rung)
+        rungs.append(_doubted(rung, server, more, shared=shares_prefixes(workload.prompts)))
+        rung = rungs[-1]
         if not rung.metrics.completed and rung.ended == "complete":
             raise _none_answered(where, rung)
         yield rung, records
         if rung.ended != "complete":
             return
+
+
+def _doubted(rung: Rung, server: ServerReport | None, more: Sequence[Doubt], *, shared: bool) -> Rung:
+    """The rung with what the server said; where prompts share prefixes on purpose, hits are no doubt."""
+    kept = [each for each in (*rung.doubts, *more) if not (shared and each.code == "prefix-hits")]
+    every = tuple(sorted(kept, key=lambda doubt: not doubt.blocks))
+    return msgspec.structs.replace(rung, server=server, doubts=every)
 
 
 def _same_host(one: Target | None, other: Target) -> bool:
