@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import socket
 import ssl
 import threading
+from typing import TYPE_CHECKING
 
 from assay._secret import Secret
 from assay.bench.requests import Target
 
+if TYPE_CHECKING:
+    import http.client
+
 _MOST_BYTES = 16 << 20
+OK = 200
 
 
 def ask(
@@ -22,6 +26,8 @@ def ask(
     Raises:
         OSError: no answer came, or no HTTP; or the key is none that a header can carry.
     """
+    import http.client  # the process that drives the load does without it
+
     connection = _connection(where, wait_s)
     cut = threading.Timer(2 * wait_s, _cut, (connection,))  # a byte now and then resets every other limit
     cut.daemon = True
@@ -48,6 +54,8 @@ def _cut(connection: http.client.HTTPConnection) -> None:
 
 
 def _connection(where: Target, wait_s: float) -> http.client.HTTPConnection:
+    import http.client
+
     if where.scheme == "http":
         return http.client.HTTPConnection(where.host, where.port, timeout=wait_s)
     context = ssl.create_default_context()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from assay._secret import Secret
-from assay.bench.ask import ask
+from assay.bench.ask import OK, ask
 from assay.bench.requests import Target
 from assay.errors import MeasurementError
 
@@ -28,7 +28,7 @@ def flush_cache(where: Target, key: Secret | None) -> None:
             except OSError as error:
                 said = f"{path}: {error}"
                 continue
-            if status == 200:
+            if status == OK:
                 return
             if status not in (404, 405):
                 said = f"{path} answered {status}: {body[:200].decode('utf-8', 'replace').strip()}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
-
 import msgspec
 
 from assay._secret import Secret
-from assay.bench.ask import ask
+from assay.bench.ask import OK, ask
 from assay.bench.requests import Target
 from assay.errors import NotReady
 
@@ -29,7 +27,7 @@ def served_model(where: Target, *, key: Secret | None = None, wait_s: float = 10
     hint = "is the server up, and --base-url its address? --model names the model without asking"
     try:
         status, data = ask(where, "/v1/models", key=key, wait_s=wait_s)
-        if status != http.client.OK:
+        if status != OK:
             raise NotReady(f"{where.url}/v1/models answered {status}", hint=hint)
         models = msgspec.json.decode(data, type=_Models).data
     except (OSError, msgspec.DecodeError, UnicodeError) as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import threading
 import time
 
 from assay._secret import Secret
-from assay.bench.ask import ask
+from assay.bench.ask import OK, ask
 from assay.bench.requests import Target
 from assay.bench.server_metrics import (
     EngineMetrics,
@@ -82,4 +81,4 @@ class Watch:
             status, data = ask(self._where, "", key=self._key, wait_s=2.0)
         except OSError:
             return None
-        return parsed_metrics(data.decode("utf-8", "replace")) if status == http.client.OK else None
+        return parsed_metrics(data.decode("utf-8", "replace")) if status == OK else None
