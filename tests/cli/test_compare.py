@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,6 +40,8 @@ def test_the_exit_code_is_the_outcome(
     text = capsys.readouterr().out
     assert f"concurrency 2: {'inconclusive: ' if code == 2 else ''}{said}" in text
     assert "* output_throughput" in text
+    if code < 2:
+        assert re.search(r"output_throughput +100.2 +\S+ +[+-]\d+\.\d +[+-]\d+\.\d to [+-]\d+\.\d \S", text)
     assert max(map(len, text.splitlines())) <= 80
     assert main([*words, "--json"]) == code
     document = json.loads(capsys.readouterr().out)

@@ -71,7 +71,7 @@ def _arm(arm: str, runs: Sequence[RunFile], width: int) -> list[str]:
 
 def _load(each: LoadComparison, width: int) -> list[str]:
     lines = [f"{printable(each.load)}: {_SAID[each.outcome]}{_why(each)}"]
-    lines.append(_cells("", ("A", "B", "change %", "interval %"), ""))
+    lines.append(_cells("", ("A", "B", "B/A %", "interval %"), ""))
     lines += [_row(row) for row in each.rows]
     for objection in each.objections:
         mark = "doubt" if objection.blocks else "note"
@@ -98,19 +98,24 @@ def _row(row: Row) -> str:
     if row.change is None:
         return _cells(name, ("-", "-", "-", "a run has zero"), "")
     change = row.change
-    cells = (_number(change.a), _number(change.b), f"{100 * (change.ratio - 1):+.1f}", _interval(change))
+    cells = (_number(change.a), _number(change.b), _percent(change.ratio), _interval(change))
     return _cells(name, cells, "" if change.low is None else row.verdict.replace("_", " "))
 
 
 def _interval(change: Change) -> str:
     if change.low is None or change.high is None:
         return "-"
-    return f"{100 * (change.low - 1):+.3g} to {100 * (change.high - 1):+.3g}"
+    return f"{_percent(change.low)} to {_percent(change.high)}"
+
+
+def _percent(ratio: float) -> str:
+    value = 100 * (ratio - 1)
+    return f"{value:+.1f}" if abs(value) < 1000 else f"{value:+.2g}"
 
 
 def _cells(name: str, cells: Sequence[str], verdict: str) -> str:
-    sizes = (9, 9, 9, 16)
-    columns = "".join(f"{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True))
+    sizes = (8, 8, 8, 16)
+    columns = "".join(f" {cell:>{size}}" for cell, size in zip(cells, sizes, strict=True))
     return f"{name:<24}{columns} {verdict}".rstrip()
 
 
