@@ -108,7 +108,13 @@ def _own(path: Path, number: int, read: _Line, output_tokens: int | None) -> Pro
             hint='a line is {"prompt": "…"} or {"messages": [{"role": "user", "content": "…"}]}',
         )
     asked = read.output_tokens or read.max_tokens or read.output_length or output_tokens
+    _at_least_one(f"{path}:{number}", asked)
     return Prompt(text=read.prompt or "", messages=tuple(read.messages or ()), output_tokens=asked)
+
+
+def _at_least_one(where: str, output_tokens: int | None) -> None:
+    if output_tokens is not None and output_tokens < 1:
+        raise WorkloadError(f"{where}: {output_tokens} tokens of output: at least 1 was expected")
 
 
 class _Said(msgspec.Struct):
@@ -123,6 +129,7 @@ class _Conversation(msgspec.Struct):
 def sharegpt_prompts(asked: ShareGptPrompts, *, seed: str) -> list[list[Prompt]]:
     """The conversations of the file that are neither too short nor too long, each as its turns."""
     path = Path(asked.path)
+    _at_least_one("--sharegpt-output-len", asked.output_tokens)
     try:
         found = msgspec.json.decode(_bytes(path), type=list[_Conversation])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -194,6 +201,8 @@ def _made(path: Path, number: int, line: _Line, fit: WordFit, speller: Speller, 
     """A prompt of the length that a trace tells."""
     if not line.input_length or not 0 < line.input_length <= _MOST_TOKENS:
         raise WorkloadError(f"{path}:{number}: expected a prompt, or an input_length of at least 1")
+    output = line.output_length or line.output_tokens
+    _at_least_one(f"{path}:{number}", output)
     words: list[str] = []
     for each in line.hash_ids[: line.input_length // _BLOCK + 1]:
         draw = random.Random(f"{seed}/{each}")  # noqa: S311 - to be repeated, not to be secret
@@ -202,6 +211,4 @@ def _made(path: Path, number: int, line: _Line, fit: WordFit, speller: Speller, 
     text = " ".join(words[:length]) if words else speller.text(length)
     if 0 < len(words) < length:
         text += " " + speller.text(length - len(words))
-    return Prompt(
-        text=text, asked_tokens=line.input_length, output_tokens=line.output_length or line.output_tokens
-    )
+    return Prompt(text=text, asked_tokens=line.input_length, output_tokens=output)

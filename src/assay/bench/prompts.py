@@ -102,7 +102,7 @@ def _conversations(asked: RandomPrompts, draw: random.Random, speller: Speller, 
     while len(prompts) < count:
         messages: list[dict[str, Json]] = []
         tokens = asked.prefix_tokens
-        for turn in range(1, asked.turns + 1):
+        for turn in range(1, min(asked.turns, count - len(prompts)) + 1):
             length = drawn(draw, asked.input_tokens, asked.spread, asked.shape)
             answer = drawn(draw, asked.output_tokens, asked.spread, asked.shape)
             words = asked.fit.words(length) if turn == 1 else asked.fit.more_words(length)
@@ -115,4 +115,4 @@ def _conversations(asked: RandomPrompts, draw: random.Random, speller: Speller, 
             said = speller.text(max(1, asked.fit.more_words(answer)))
             messages.append({"role": "assistant", "content": said})
             tokens += answer
-    return prompts[:count]
+    return prompts

@@ -70,7 +70,7 @@ def checked_lengths(spread: float, shape: Shape, *lengths: int) -> None:
         WorkloadError: a length is below 1, or the spread does not fit the shape.
     """
     if min(lengths) < 1:
-        raise WorkloadError("prompts and outputs need at least one token")
+        raise WorkloadError("lengths, groups and turns: at least 1 was expected")
     if not 0 <= spread < (1 if shape == "uniform" else 10):
         most = "1" if shape == "uniform" else "10"
         raise WorkloadError(f"--random-range-ratio {spread}: expected at least 0 and below {most}")
