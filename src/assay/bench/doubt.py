@@ -33,6 +33,7 @@ Code = Literal[
     "server-queued",
     "preempted",
     "drift",
+    "two-groups",
     "endless-stream",
 ]
 

@@ -11,7 +11,7 @@ from assay.bench.job import Ended
 from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import Outcome, RequestRecord
-from assay.stats import carried_from
+from assay.stats import carried_from, two_groups
 
 if TYPE_CHECKING:
     from assay.bench.run import Rung
@@ -41,6 +41,7 @@ def doubts(
         *_lengths(records),
         *_counts(records, found),
         *_sample(level, found),
+        *(_groups(records) if level.steady else ()),
         *_arrivals(found, records),
     ]
     return tuple(sorted(every, key=lambda doubt: not doubt.blocks))
@@ -270,6 +271,21 @@ def _sample(level: Level, found: Metrics) -> Iterator[Doubt]:
             blocks=True,
             text=f"{what} had not settled: its first {load.cut:.0%} were {load.change:+.0%} to the rest",
             mend="more --num-prompts, --num-warmups",
+        )
+
+
+def _groups(records: Sequence[RequestRecord]) -> Iterator[Doubt]:
+    """Requests that decode at two speeds have no one speed."""
+    found = two_groups(
+        [each.tpot_ns / 1e6 for each in records if each.ok and (each.completion_tokens or 0) > 1]
+    )
+    if found is not None:
+        yield Doubt(
+            code="two-groups",
+            blocks=False,
+            text=f"TPOT falls into two groups: {found.low:.3g} ms, and {found.high:.3g} ms for "
+            f"{found.share_high:.0%} of the requests",
+            mend="look for two servers behind one address, throttling, or prompts of two kinds",
         )
 
 
