@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.bench import FIGURES, Measurement, read_arm, read_run
+from assay.bench import FIGURES, Measurement, compare, read_arm, read_run
 from assay.errors import InputError
+from assay.reports import compare_json, compare_text
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -163,7 +164,10 @@ def test_no_value_in_a_known_file_breaks_the_reader(
     path.write_text(json.dumps(document))
     try:
         run = read_run(path)
+        found = compare([run], [read_run(RESULTS / name)])
     except InputError:
         return
     for each in run.measurements:
         assert all(math.isfinite(value) for value in each.figures.values())
+    json.loads(compare_json(found))
+    assert compare_text(found).isprintable() or "\n" in compare_text(found)
