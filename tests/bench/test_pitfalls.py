@@ -132,6 +132,8 @@ FAILING: list[tuple[str, list[Step], str]] = [
     ("garbage", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "close"], "no HTTP"),
     ("garbage", [HEAD, b"zz\r\nnot a chunk", "close"], "no HTTP"),
     ("garbage", streamed(said("a"), event("{not json")), "not as expected"),
+    ("garbage", streamed(said("a", "stop"), usage(8, 10**400)), "not as expected"),
+    ("garbage", streamed(said("a", "stop"), usage(-1, 3)), "not as expected"),
     ("garbage", [HEAD, chunk(b'{"choices": []}'), LAST], "no stream of events"),
     (
         "http_error",

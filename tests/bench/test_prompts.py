@@ -83,7 +83,7 @@ def test_a_conversation_grows_turn_by_turn() -> None:
         assert after.messages[: len(before.messages)] == before.messages
         assert [each["role"] for each in after.messages[-2:]] == ["assistant", "user"]
     assert prompts[3].messages[0] != prompts[0].messages[0]
-    endless = RandomPrompts(input_tokens=1, output_tokens=1, turns=10**9)
+    endless = RandomPrompts(input_tokens=1, output_tokens=1, turns=10**6)
     assert len(random_prompts(endless, seed="0", count=5)) == 5  # no more than asked for is made
 
 
@@ -148,6 +148,7 @@ def test_a_trace_has_its_times_its_lengths_and_its_shared_blocks(tmp_path: Path)
 BAD_LINES: list[dict[str, object]] = [
     {"timestamp": 1, "input_length": 3, "output_length": -2},
     {"timestamp": 1, "prompt": "a", "output_tokens": -2},
+    {"timestamp": 1, "prompt": "a", "output_tokens": 10**30},
     {"input_length": 3},
     {"timestamp": 1},
     {"timestamp": 1, "input_length": -3},
@@ -239,7 +240,7 @@ def test_conversations_need_a_closed_loop_and_traces_their_own_times(scripted: B
         (RandomPrompts(), Level(requests=1, arrivals="trace"), "its own times"),
         (TracePrompts(path=path), Level(requests=2, arrivals="trace"), "has 1 requests"),
         (RandomPrompts(prefix_tokens=-1), Level(requests=1, concurrency=1), "random-prefix-len"),
-        (SharedPrefixPrompts(groups=0), Level(requests=1, concurrency=1), "at least 1"),
+        (SharedPrefixPrompts(groups=0), Level(requests=1, concurrency=1), "1 to 4194304"),
     ]
     for prompts, level, message in wrong:
         with pytest.raises(WorkloadError, match=message):

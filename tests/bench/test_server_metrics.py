@@ -63,6 +63,7 @@ def test_labels_are_summed_over_but_for_ranks_that_do_the_same_work() -> None:
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
     assert all(isinstance(value, float) for value in parsed_metrics(text).values())
+    assert parsed_metrics('b 1e308\nb{x="1"} 1e308\nb{x="2"} 3') == {"b": 3}
     assert "a" not in parsed_metrics(f"a NaN\na +Inf\na{{x={text!r}}} nonsense")
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from assay._value import Value
 from assay.bench.requests import Json, Prompt
-from assay.bench.words import WORDS, Speller, WordFit
+from assay.bench.words import MOST_TOKENS, WORDS, Speller, WordFit
 from assay.errors import WorkloadError
 
 _MOST_BYTES = 1 << 30
@@ -20,7 +20,6 @@ _LEAST, _MOST_PROMPT, _MOST_WHOLE = 4, 1024, 2048
 """Tokens below and above which vLLM and SGLang leave a ShareGPT conversation out."""
 _BLOCK = 512
 """Tokens that one hash id of a trace stands for."""
-_MOST_TOKENS = 1 << 22
 
 
 class OwnPrompts(Value, tag="custom", tag_field="kind"):
@@ -113,8 +112,8 @@ def _own(path: Path, number: int, read: _Line, output_tokens: int | None) -> Pro
 
 
 def _at_least_one(where: str, output_tokens: int | None) -> None:
-    if output_tokens is not None and output_tokens < 1:
-        raise WorkloadError(f"{where}: {output_tokens} tokens of output: at least 1 was expected")
+    if output_tokens is not None and not 1 <= output_tokens <= MOST_TOKENS:
+        raise WorkloadError(f"{where}: {output_tokens} tokens of output: 1 to {MOST_TOKENS} was expected")
 
 
 class _Said(msgspec.Struct):
@@ -199,7 +198,7 @@ def _timed(path: Path) -> Iterator[tuple[int, float, _Line]]:
 
 def _made(path: Path, number: int, line: _Line, fit: WordFit, speller: Speller, seed: str) -> Prompt:
     """A prompt of the length that a trace tells."""
-    if not line.input_length or not 0 < line.input_length <= _MOST_TOKENS:
+    if not line.input_length or not 0 < line.input_length <= MOST_TOKENS:
         raise WorkloadError(f"{path}:{number}: expected a prompt, or an input_length of at least 1")
     output = line.output_length or line.output_tokens
     _at_least_one(f"{path}:{number}", output)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+"""Tokens as a server counts them; an event with an impossible count is garbage."""
 
 
 class _Detail(msgspec.Struct, frozen=True):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
 
 
 class Usage(msgspec.Struct, frozen=True):
     """Token counts as the server gives them."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     prompt_tokens_details: _Detail | None = None
     completion_tokens_details: _Detail | None = None
 
@@ -52,10 +57,10 @@ class _Ending(msgspec.Struct, frozen=True):
 class Generation(msgspec.Struct, frozen=True):
     """`meta_info` of SGLang's `/generate`: counts so far, in every event."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     finish_reason: _Ending | str | None = None
     spec_accept_length: float | None = None
 

@@ -71,6 +71,7 @@ ENGINES = (
 STARTED = "process_start_time_seconds"
 _LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_ABSURD = 1e18
 _OF_ONE_RANK = ("tp_rank", "pp_rank", "moe_ep_rank", "pid")
 """Labels by which processes that do the same work tell it once each."""
 
@@ -103,7 +104,7 @@ def _value(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < _ABSURD else None
 
 
 def engine_of(sample: Sample) -> EngineMetrics | None:

@@ -23,6 +23,8 @@ page letter mother answer found study still learn should world
 """
 WORDS = tuple(_TEXT.split())
 """Words that most vocabularies hold as one token with the space in front."""
+MOST_TOKENS = 1 << 22
+"""No prompt or answer is longer."""
 UNIQUE = 4
 """So many words tell a prompt from every other."""
 
@@ -69,8 +71,8 @@ def checked_lengths(spread: float, shape: Shape, *lengths: int) -> None:
     Raises:
         WorkloadError: a length is below 1, or the spread does not fit the shape.
     """
-    if min(lengths) < 1:
-        raise WorkloadError("lengths, groups and turns: at least 1 was expected")
+    if not 1 <= min(lengths) <= max(lengths) <= MOST_TOKENS:
+        raise WorkloadError(f"lengths, groups and turns: 1 to {MOST_TOKENS} was expected")
     if not 0 <= spread < (1 if shape == "uniform" else 10):
         most = "1" if shape == "uniform" else "10"
         raise WorkloadError(f"--random-range-ratio {spread}: expected at least 0 and below {most}")
