@@ -53,12 +53,14 @@ def test_a_ladder_is_measured_printed_and_kept(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     running = server()
-    assert main(options(running, tmp_path, "--max-concurrency", "1,3", "--num-prompts", "6", "--html")) == 0
+    promises = ("--goodput", "ttft:1000", "tpot:100", "e2el:20000", "--html")
+    assert main(options(running, tmp_path, "--max-concurrency", "1,3", "--num-prompts", "6", *promises)) == 0
     shown = capsys.readouterr()
     assert "concurrency 1: 6 completed, 0 failed" in shown.out
     assert "[too-few-requests]" in shown.out
     assert "TTFT: ms from just before the send" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
+    assert "within ttft 1000, tpot 100, e2el 20000 ms" in shown.out
     assert "r.json" in shown.err
     assert "<h2>concurrency 3</h2>" in (tmp_path / "r.html").read_text()
     document = json.loads((tmp_path / "r.json").read_text())

@@ -63,7 +63,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
         print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
     if options.html:
         page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
-        output.path.with_suffix(".html").write_text(page, encoding="utf-8")
+        output.page_path.write_text(page, encoding="utf-8")
     print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
     if rungs[-1].ended == "interrupted":
         raise KeyboardInterrupt

@@ -120,9 +120,9 @@ def _goodput(rung: Rung) -> list[str]:
     kept = rung.metrics.goodput
     if kept is None:
         return []
-    asked = ", ".join(f"{name} {limit:g} ms" for name, limit in kept.slos_ms.items())
-    share = f"  {kept.attainment:.1%} within {asked}"
-    return [_row("goodput, requests/s", (_number(kept.request_goodput), share))]
+    asked = ", ".join(f"{name} {limit:g}" for name, limit in kept.slos_ms.items())
+    figures = (_number(kept.request_goodput), f"{kept.attainment:.1%}")
+    return [_row("goodput, requests/s", figures), f"    within {asked} ms"]
 
 
 def _reasoning(rung: Rung) -> tuple[str, ...]:
