@@ -55,11 +55,17 @@ class Connection:
         self.index = -1
         self.retries = 0
         self.due_ns = self.sent_ns = 0
+        self.framing = Framing()
         self.clear()
         code = self.sock.connect_ex(address)  # type: ignore[arg-type]  # an address as getaddrinfo gave it
         if code not in (0, errno.EINPROGRESS):
-            self.sock.close()
+            self.close()
             raise OSError(code, errno.errorcode.get(code, str(code)))
+
+    def close(self) -> None:
+        """Give the socket and all that was held for it back."""
+        self.framing.close()
+        self.sock.close()
 
     def stamp_reads(self) -> bool:
         """Ask the kernel to say when each segment came; whether it will."""
@@ -71,6 +77,7 @@ class Connection:
 
     def clear(self) -> None:
         """Forget the exchange."""
+        self.framing.close()
         self.stamps: list[int] = []
         self.kernel: list[bytes] = []
         self.reads: list[bytes] = []

@@ -408,7 +408,7 @@ class Loop:
         connection.index = -1
         self._connections.pop(connection.fd, None)
         self._poller.forget(connection.fd)
-        connection.sock.close()
+        connection.close()
 
     # ---- the record -----------------------------------------------------------------------------------
 
