@@ -144,7 +144,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_no_value_in_a_known_file_breaks_the_reader(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

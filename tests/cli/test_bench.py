@@ -174,3 +174,23 @@ def test_the_model_is_asked_for_where_it_is_not_named(
     ]
     assert main(given) == 6
     assert "/v1/models" in capsys.readouterr().err
+
+
+def test_runs_of_two_servers_that_tokenise_otherwise_are_the_same_work(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(more: int) -> Callable[[int, int, bytes], Sequence[Step]]:
+        def counting(_connection: int, _nth: int, request: bytes) -> Sequence[Step]:
+            words = len(json.loads(request.partition(b"\r\n\r\n")[2])["prompt"].split())
+            return [*ANSWER[:3], chunk(usage(words + more, 2)), *ANSWER[4:]]
+
+        return counting
+
+    for name, more in (("a", 0), ("b", 3)):
+        load = ("--max-concurrency", "2", "--num-prompts", "6")
+        assert main(options(server(answer(more)), tmp_path / name, *load)) == 0
+    capsys.readouterr()
+    main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    codes = {each["code"] for each in found["loads"][0]["objections"]}
+    assert not codes & {"workload-differs", "lengths-differ"}

@@ -132,11 +132,16 @@ def _measurements(tool: str, document: Document) -> Iterator[Measurement]:
         yield peers.flat(document)
 
 
+_FITTED = ("fit", "tokens_per_word", "fixed_tokens")
 _WORK = ("endpoint", "prompts", "ignore_eos", "temperature", "extra_body")
 
 
 def _ours(document: Document) -> Iterator[Measurement]:
-    work = {name: json.dumps(document.get(name), sort_keys=True)[:400] for name in _WORK}
+    asked = {name: document.get(name) for name in _WORK}
+    prompts = asked["prompts"]
+    if isinstance(prompts, dict):  # how many words make a token is the server's matter, not what was asked
+        asked["prompts"] = {name: value for name, value in prompts.items() if name not in _FITTED}
+    work = {name: json.dumps(value, sort_keys=True)[:400] for name, value in asked.items()}
     rungs = document.get("rungs")
     for rung in rungs if isinstance(rungs, list) else ():
         if isinstance(rung, dict):
