@@ -57,7 +57,7 @@ def test_a_page_is_whole_and_nothing_in_it_runs() -> None:
     tags.feed(page)
     assert tags.open == []
     assert "script" not in tags.seen
-    assert tags.seen.count("svg") in (2 + 4 * 2, 2 + 5 * 2)  # no gaps where both events came in one read
+    assert 2 + 4 * 2 <= tags.seen.count("svg") <= 2 + 5 * 2  # no gaps where both events came in one read
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert "&lt;script&gt;" in page
