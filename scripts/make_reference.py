@@ -286,7 +286,8 @@ _ERRORS_HEAD = """# Errors and exit codes
 
 Source: `src/assay/errors.py`. A message on stderr says what went wrong, where and with which value; the
 lines below it are details, the last one what to do next. Exit code 0: done, nothing to act on. 1: `lint`
-found an error or a warning. 130: interrupted.
+found an error or a warning. 130: interrupted. `assay compare` has codes of its own for 1, 2 and 3
+([compare](../how-to/compare.md)).
 
 """
 
@@ -294,7 +295,7 @@ found an error or a warning. 130: interrupted.
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("lint",), ("triage",), ("explain",), ("bench",)):
+    for verb in ((), ("lint",), ("triage",), ("explain",), ("bench",), ("compare",)):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -8,13 +8,15 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.bench import Target, target
 
-Step = bytes | Literal["close", "reset", "hang"]
+Step = bytes | float | Literal["close", "reset", "hang"]
+"""What to send, seconds to wait, or how to end."""
 Answer = Callable[[int, int, bytes], Sequence[Step]]
 """From the number of the connection, of the request on it, and the request, to what is done."""
 
@@ -38,6 +40,12 @@ def said(text: str, finish: str | None = None, channel: str = "content") -> byte
     return event({"choices": [{"index": 0, "delta": {channel: text}, "finish_reason": finish}]})
 
 
+def generated(text: str, count: int, finish: object = None, **more: object) -> bytes:
+    """An event of SGLang's `/generate`."""
+    state = {"prompt_tokens": 8, "completion_tokens": count, "finish_reason": finish, **more}
+    return event({"text": text, "meta_info": state})
+
+
 def usage(prompt: int, completion: int, **more: object) -> bytes:
     """The event with the server's counts."""
     counts = {"prompt_tokens": prompt, "completion_tokens": completion, **more}
@@ -54,6 +62,8 @@ class Scripted:
 
     def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
         self.requests: list[bytes] = []
+        self.metrics: Callable[[], str] | None = None
+        """What `/metrics` says; it is asked beside the load and in no list of requests."""
         self._answer, self._context = answer, context
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
@@ -103,11 +113,16 @@ class Scripted:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         nth = 0
         while request := _request(connection):
+            if request.startswith(b"GET /metrics "):
+                connection.sendall(_plain(self.metrics() if self.metrics else None))
+                continue
             nth += 1
             self.requests.append(request)
             for step in self._answer(number, nth, request):
                 if isinstance(step, bytes):
                     connection.sendall(step)
+                elif isinstance(step, float):
+                    time.sleep(step)
                 elif step == "hang":
                     connection.recv(1)
                 else:
@@ -115,6 +130,11 @@ class Scripted:
                         linger = struct.pack("ii", 1, 0)
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                     return
+
+
+def _plain(text: str | None) -> bytes:
+    status, body = ("404 Not Found", b"") if text is None else ("200 OK", text.encode())
+    return f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _request(connection: socket.socket) -> bytes:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.bench import ClientReport, Level, RequestRecord
+from assay.bench import ClientReport, Level, RequestRecord, slos
 from assay.bench.doubts import doubts
 from assay.bench.metrics import metrics
+from assay.errors import WorkloadError
 
 MS = 1_000_000
 
@@ -119,3 +120,42 @@ def test_throughput_that_falls_in_a_closed_loop_is_not_steady() -> None:
 
 def test_few_requests_are_only_a_note() -> None:
     assert found(CLOSED[:63], Level(requests=63, concurrency=1)) == {"too-few-requests": False}
+
+
+def test_goodput_counts_what_kept_its_promises() -> None:
+    records = [*CLOSED[:90], *(record(at, 30 * at, ttft_ms=50) for at in range(90, 100))]
+    records[0].outcome = "empty"
+    try:
+        level = Level(requests=100, concurrency=1, slos=slos(["ttft:20", "tpot:5"]))
+        kept = metrics(records, level).goodput
+        assert kept is not None
+        assert (kept.good, kept.attainment) == (89, 0.89)
+        assert kept.attainment_by_metric == {"ttft": 0.89, "tpot": 0.99}
+        assert kept.request_goodput == pytest.approx(89 / metrics(records, level).duration_s)
+        tight = Level(requests=100, concurrency=1, slos=slos(["e2el:24.9"]))
+        assert metrics(CLOSED, tight).goodput.good == 0  # type: ignore[union-attr]
+    finally:
+        records[0].outcome = "ok"
+    assert metrics(CLOSED, ONE).goodput is None
+
+
+@pytest.mark.parametrize(
+    "pairs", [["ttft"], ["ttft:x"], ["ttft:0"], ["ttft:nan"], ["itl:5"], ["ttft:5", "ttft:6"], [":5"]]
+)
+def test_a_promise_that_is_none_is_refused(pairs: list[str]) -> None:
+    with pytest.raises(WorkloadError, match="--goodput"):
+        slos(pairs)
+
+
+def test_an_answer_of_one_token_has_a_tpot_of_0_for_goodput_and_none_else() -> None:
+    single = [record(at, 30 * at, tokens=1) for at in range(100)]
+    found = metrics(single, Level(requests=100, concurrency=1, slos=slos(["tpot:1"])))
+    assert found.tpot_ms.count == 0
+    assert found.goodput is not None
+    assert found.goodput.attainment == 1.0
+
+
+def test_the_busiest_second_is_counted_in_tokens() -> None:
+    records = [record(at, (0, 900, 2100)[at // 10]) for at in range(25)]  # 10 at 0 s, 10 at 0.9 s, 5 at 2.1 s
+    found = metrics(records, Level(requests=25, concurrency=10))
+    assert found.max_output_tokens_per_s == 4 * 20

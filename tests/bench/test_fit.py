@@ -27,8 +27,8 @@ def test_prompts_have_the_length_asked_for(scripted: Server) -> None:
     server = scripted(counting)
     fit = fitted(server.where, workload(RandomPrompts(input_tokens=1000, output_tokens=2, spread=0.2)))
     assert isinstance(fit.prompts, RandomPrompts)
-    assert fit.prompts.tokens_per_word == pytest.approx(2.5, rel=0.01)
-    assert fit.prompts.fixed_tokens == pytest.approx(20, abs=1)
+    assert fit.prompts.fit.tokens_per_word == pytest.approx(2.5, rel=0.01)
+    assert fit.prompts.fit.fixed_tokens == pytest.approx(20, abs=1)
     [(rung, records)] = list(measure(server.where, fit, [Level(requests=10, concurrency=1)]))
     for each in records:
         assert each.prompt_tokens == pytest.approx(each.asked_prompt_tokens, abs=3)

@@ -48,6 +48,16 @@ def test_events_survive_any_line_end(parts: list[bytes], end: bytes) -> None:
     assert splitter.left == b""
 
 
+def test_the_first_answer_is_not_the_first_thought() -> None:
+    head, *rest = [
+        step
+        for step in streamed(said("hm", channel="reasoning"), said("a", "stop"))
+        if isinstance(step, bytes)
+    ]
+    record = parsed(exchange([head, *rest]), None)
+    assert (record.events_ns, record.first_answer_ns) == ([2000, 3000], 3000)
+
+
 def test_comments_and_names_are_passed_over() -> None:
     splitter = EventSplitter()
     assert splitter.feed(b": ping\n\nevent: x\nid: 1\ndata: a\ndata: b\n\n") == [b"a\nb"]

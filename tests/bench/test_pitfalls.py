@@ -5,23 +5,31 @@ from __future__ import annotations
 import socket
 import ssl
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.bench.servers import HEAD, LAST, Scripted, Step, chunk, event, said, streamed, usage
+from tests.bench.servers import HEAD, LAST, Scripted, Step, chunk, event, generated, said, streamed, usage
 
 from assay.bench import Level, Limits, RandomPrompts, RequestRecord, Rung, Secret, Sending, Workload, measure
+from assay.bench.requests import Endpoint
 from assay.errors import NotReady, TooManyFailures
 
 Server = Callable[..., Scripted]
 
 
 def measured(
-    server: Scripted, *, requests: int = 1, concurrency: int = 1, tokens: int = 3, stall_s: float = 10
+    server: Scripted,
+    *,
+    requests: int = 1,
+    concurrency: int = 1,
+    tokens: int = 3,
+    stall_s: float = 10,
+    endpoint: Endpoint = "/v1/chat/completions",
 ) -> tuple[Rung, tuple[RequestRecord, ...]]:
-    sending = Sending(model="m", endpoint="/v1/chat/completions")
+    sending = Sending(model="m", endpoint=endpoint)
     workload = Workload(sending=sending, prompts=RandomPrompts(input_tokens=8, output_tokens=tokens))
     level = Level(requests=requests, concurrency=concurrency)
     [both] = list(measure(server.where, workload, [level], limits=Limits(stall_s=stall_s)))
@@ -82,6 +90,37 @@ def test_reasoning_is_text_of_its_own_kind(scripted: Server, channel: str) -> No
     rung, [record] = measured(scripted(lambda *_: answer))
     assert (record.reasoning_chars, record.text_chars, len(record.events_ns)) == (4, 1, 3)
     assert rung.metrics.reasoning_tokens == 2
+    assert record.first_answer_ns == record.events_ns[2]
+    assert rung.metrics.ttfo_ms.mean == (record.first_answer_ns - record.sent_ns) / 1e6
+
+
+CUMULATIVE = [
+    generated("a", 1),
+    generated("ab", 2),
+    generated("ab", 2),
+    generated("abcd", 4, {"type": "length"}),
+]
+INCREMENTAL = [generated("a", 1), generated("a", 2), generated("cd", 4, {"type": "length", "length": 4})]
+
+
+@pytest.mark.parametrize("events", [CUMULATIVE, INCREMENTAL], ids=["cumulative", "incremental"])
+def test_sglangs_own_route_is_read(scripted: Server, events: list[bytes]) -> None:
+    server = scripted(lambda *_: streamed(*events))
+    _, [record] = measured(server, tokens=4, endpoint="/generate")
+    assert (record.outcome, record.text_chars, record.finish_reason) == ("ok", 4, "length")
+    assert (record.tokens_at_event, record.completion_tokens, record.prompt_tokens) == ([1, 2, 4], 4, 8)
+    assert b'"max_new_tokens":4' in server.requests[0]
+    assert server.requests[0].startswith(b"POST /generate ")
+
+
+def test_an_abort_of_sglang_is_an_error(scripted: Server) -> None:
+    abort = generated("a", 1, {"type": "abort", "message": "out of memory"})
+    good = streamed(generated("a", 1), generated("ab", 2, "stop", spec_accept_length=2.5, cached_tokens=3))
+    server: Scripted = scripted(lambda *_: good if len(server.requests) % 2 else streamed(abort))
+    rung, records = measured(server, requests=4, endpoint="/generate")
+    assert [each.outcome for each in records] == ["ok", "error_in_stream"] * 2
+    assert records[1].error == "out of memory"
+    assert (rung.metrics.accept_length, rung.metrics.cached_tokens) == (2.5, 6)
 
 
 FAILING: list[tuple[str, list[Step], str]] = [
@@ -93,6 +132,8 @@ FAILING: list[tuple[str, list[Step], str]] = [
     ("garbage", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "close"], "no HTTP"),
     ("garbage", [HEAD, b"zz\r\nnot a chunk", "close"], "no HTTP"),
     ("garbage", streamed(said("a"), event("{not json")), "not as expected"),
+    ("garbage", streamed(said("a", "stop"), usage(8, 10**400)), "not as expected"),
+    ("garbage", streamed(said("a", "stop"), usage(-1, 3)), "not as expected"),
     ("garbage", [HEAD, chunk(b'{"choices": []}'), LAST], "no stream of events"),
     (
         "http_error",
@@ -265,3 +306,46 @@ def test_tls_keeps_the_kernels_stamps(scripted: Server, tmp_path: Path) -> None:
     rung, records = measured(scripted(lambda *_: GOOD, context), requests=6, concurrency=2)
     assert [each.outcome for each in records] == ["ok"] * 6
     assert rung.client.stamps == "kernel"
+
+
+def test_pings_are_no_progress(scripted: Server) -> None:
+    pings = [step for _ in range(40) for step in (chunk(b": ping\n\n"), 0.05)]
+    server: Scripted = scripted(
+        lambda *_: [HEAD, chunk(said("a")), *pings, "hang"] if len(server.requests) > 2 else GOOD
+    )
+    rung, records = measured(server, requests=9, stall_s=0.6)
+    assert rung.ended == "stalled"
+    assert [each.outcome for each in records] == ["ok", "ok", "unfinished"]
+
+
+def test_one_silent_stream_is_cut_and_the_others_go_on(scripted: Server) -> None:
+    def answer(connection: int, _nth: int, _request: bytes) -> Sequence[Step]:
+        if connection == 1:
+            return [HEAD, chunk(said("a")), "hang"]
+        return [HEAD, 0.05, *GOOD[1:]]
+
+    rung, records = measured(scripted(answer), requests=60, concurrency=3, stall_s=0.5)
+    assert rung.ended == "complete"
+    outcomes = Counter(each.outcome for each in records)
+    assert outcomes == {"ok": 59, "silent": 1}
+    assert next(each for each in records if not each.ok).error.startswith("nothing came for")
+
+
+def test_a_stream_without_end_is_cut(scripted: Server) -> None:
+    def answer(_connection: int, nth: int, _request: bytes) -> Sequence[Step]:
+        return GOOD if nth == 1 else [HEAD, *[chunk(said("a" * 60000))] * 20000]
+
+    rung, records = measured(scripted(answer), requests=2, stall_s=10)
+    assert [each.outcome for each in records] == ["ok", "endless"]
+    assert "and no end" in records[1].error
+    assert "endless-stream" in codes(rung)
+
+
+def test_a_drip_without_end_is_cut(scripted: Server) -> None:
+    def answer(_connection: int, nth: int, _request: bytes) -> Sequence[Step]:
+        return (
+            GOOD if nth == 1 else [HEAD, *[step for _ in range(6000) for step in (chunk(said("a")), 0.0005)]]
+        )
+
+    _, records = measured(scripted(answer), requests=2, stall_s=10)
+    assert [each.outcome for each in records] == ["ok", "endless"]

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from assay.bench import Level, Prompt, Secret, Sending, target
+from assay.bench.datasets import own_prompts
 from assay.bench.level import due_times_ns
-from assay.bench.prompts import RandomPrompts, own_prompts, random_prompts
+from assay.bench.prompts import RandomPrompts, random_prompts
 from assay.bench.requests import request_bytes
 from assay.errors import InputError, WorkloadError
 
@@ -118,3 +119,22 @@ def test_a_url_that_cannot_be_sent_to_is_refused(url: str) -> None:
 def test_a_level_that_cannot_be_driven_is_refused(level: Level) -> None:
     with pytest.raises(WorkloadError):
         level.checked()
+
+
+def test_sglangs_own_route_has_its_own_members() -> None:
+    sending = Sending(
+        model="m", endpoint="/generate", extra_body={"rid": "x", "sampling_params": {"top_k": 1}}
+    )
+    data = request_bytes(target("http://h"), sending, Prompt(text="a", output_tokens=5), None)
+    head, _, body = data.partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /generate HTTP/1.1\r\n")
+    assert json.loads(body) == {
+        "text": "a",
+        "sampling_params": {"temperature": 0.0, "ignore_eos": True, "max_new_tokens": 5, "top_k": 1},
+        "stream": True,
+        "rid": "x",
+    }
+    for bad in (Prompt(messages=({"role": "user"},)), Prompt(text="a")):
+        wrong = Sending(model="m", endpoint="/generate", extra_body={"sampling_params": 3})
+        with pytest.raises(WorkloadError):
+            request_bytes(target("http://h"), wrong, bad, None)

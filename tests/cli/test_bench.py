@@ -53,13 +53,16 @@ def test_a_ladder_is_measured_printed_and_kept(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     running = server()
-    assert main(options(running, tmp_path, "--max-concurrency", "1,3", "--num-prompts", "6")) == 0
+    promises = ("--goodput", "ttft:1000", "tpot:100", "e2el:20000", "--html")
+    assert main(options(running, tmp_path, "--max-concurrency", "1,3", "--num-prompts", "6", *promises)) == 0
     shown = capsys.readouterr()
     assert "concurrency 1: 6 completed, 0 failed" in shown.out
     assert "[too-few-requests]" in shown.out
     assert "TTFT: ms from just before the send" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
+    assert "within ttft 1000, tpot 100, e2el 20000 ms" in shown.out
     assert "r.json" in shown.err
+    assert "<h2>concurrency 3</h2>" in (tmp_path / "r.html").read_text()
     document = json.loads((tmp_path / "r.json").read_text())
     assert [rung["max_concurrency"] for rung in document["rungs"]] == [1, 3]
     assert all(f"Bearer {KEY}".encode() in request for request in running.requests)
@@ -171,3 +174,23 @@ def test_the_model_is_asked_for_where_it_is_not_named(
     ]
     assert main(given) == 6
     assert "/v1/models" in capsys.readouterr().err
+
+
+def test_runs_of_two_servers_that_tokenise_otherwise_are_the_same_work(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(more: int) -> Callable[[int, int, bytes], Sequence[Step]]:
+        def counting(_connection: int, _nth: int, request: bytes) -> Sequence[Step]:
+            words = len(json.loads(request.partition(b"\r\n\r\n")[2])["prompt"].split())
+            return [*ANSWER[:3], chunk(usage(words + more, 2)), *ANSWER[4:]]
+
+        return counting
+
+    for name, more in (("a", 0), ("b", 3)):
+        load = ("--max-concurrency", "2", "--num-prompts", "6")
+        assert main(options(server(answer(more)), tmp_path / name, *load)) == 0
+    capsys.readouterr()
+    main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    codes = {each["code"] for each in found["loads"][0]["objections"]}
+    assert not codes & {"workload-differs", "lengths-differ"}

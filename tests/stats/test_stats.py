@@ -2,12 +2,13 @@
 
 import random
 import statistics
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats import batch_means, carried_from, mser5, quantile, summarised
+from assay.stats import batch_means, carried_from, mser5, quantile, summarised, two_groups
 
 FLOATS = st.floats(-1e6, 1e6)
 
@@ -77,3 +78,30 @@ def test_mser5_cuts_the_warm_up_and_calls_a_trend_unsteady() -> None:
     assert trend is not None
     assert trend > 0.5
     assert mser5([1.0] * 49) is None
+
+
+def test_two_speeds_are_two_groups() -> None:
+    draw = random.Random(2)
+    values = [draw.gauss(10, 0.5) for _ in range(90)] + [draw.gauss(15, 0.5) for _ in range(30)]
+    found = two_groups(values)
+    assert found is not None
+    means = [statistics.fmean(values[:90]), statistics.fmean(values[90:])]
+    assert [found.low, found.high] == pytest.approx(means)
+    assert found.share_high == 0.25
+    assert two_groups(values[:50]) is None
+    assert two_groups([10.0] * 95 + [20.0] * 5) is None  # a few late ones are no group
+    assert two_groups([10.0] * 50 + [11.0] * 50) is None  # near enough to be one
+    assert two_groups([0.0] * 100) is None
+
+
+def test_one_group_is_not_taken_for_two() -> None:
+    draw = random.Random(3)
+    kinds: list[Callable[[], float]] = [
+        lambda: draw.uniform(1, 100),
+        lambda: draw.gauss(100, 20),
+        lambda: draw.expovariate(1) + 0.01,
+        lambda: draw.lognormvariate(0, 1.5),
+        lambda: draw.gammavariate(0.5, 1) + 1e-9,
+    ]
+    for kind in kinds:
+        assert sum(two_groups([kind() for _ in range(100)]) is not None for _ in range(200)) <= 2

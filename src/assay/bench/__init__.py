@@ -2,53 +2,96 @@
 
 from assay._secret import Secret
 from assay.bench.client_report import ClientReport
-from assay.bench.doubts import Doubt
+from assay.bench.compare import (
+    COMPARE_SCHEMA,
+    EXIT_CODES,
+    Comparison,
+    LoadComparison,
+    Row,
+    Rule,
+    compare,
+)
+from assay.bench.compare import (
+    Outcome as ComparisonOutcome,
+)
+from assay.bench.datasets import OwnPrompts, ShareGptPrompts, TracePrompts
+from assay.bench.doubt import Doubt
 from assay.bench.fit import fitted
+from assay.bench.goodput import Goodput, Slos, slos
 from assay.bench.job import Ended, Report
 from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
 from assay.bench.models import served_model
-from assay.bench.prompts import OwnPrompts, RandomPrompts
+from assay.bench.prompts import RandomPrompts, SharedPrefixPrompts
 from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
 from assay.bench.requests import Endpoint, Json, Prompt, Sending, Target, target
+from assay.bench.result_files import read_arm, read_run
+from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
+from assay.bench.server_metrics import ServerReport
+from assay.bench.source import Prompts, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
+from assay.bench.words import WordFit
 
 __all__ = [
+    "COMPARE_SCHEMA",
     "DEFINITIONS",
+    "EXIT_CODES",
+    "FIGURES",
     "SUMMARY_SCHEMA",
     "ClientReport",
+    "Comparison",
+    "ComparisonOutcome",
     "Doubt",
     "Ended",
     "Endpoint",
     "Failures",
+    "Goodput",
     "Json",
     "Level",
     "Limits",
+    "LoadComparison",
+    "Measurement",
     "Metrics",
+    "Objection",
     "OnProgress",
     "Outcome",
     "Output",
     "OwnPrompts",
     "Prompt",
+    "Prompts",
     "RandomPrompts",
     "RecordFile",
     "Report",
     "RequestRecord",
+    "Row",
+    "Rule",
+    "RunFile",
     "RunInfo",
     "Rung",
     "Secret",
     "Sending",
+    "ServerReport",
+    "ShareGptPrompts",
+    "SharedPrefixPrompts",
+    "Slos",
     "Steadiness",
     "Target",
+    "TracePrompts",
+    "WordFit",
     "Workload",
     "bench",
+    "compare",
     "fitted",
     "measure",
+    "read_arm",
     "read_records",
+    "read_run",
     "served_model",
+    "slos",
     "summary_json",
     "target",
+    "trace_length",
     "write_records",
 ]

@@ -8,6 +8,7 @@ import ssl
 from typing import Literal
 
 from assay.bench.framing import Framing
+from assay.bench.job import Exchange, Fate
 
 State = Literal["connecting", "handshake", "idle", "busy"]
 
@@ -54,11 +55,17 @@ class Connection:
         self.index = -1
         self.retries = 0
         self.due_ns = self.sent_ns = 0
+        self.framing = Framing()
         self.clear()
         code = self.sock.connect_ex(address)  # type: ignore[arg-type]  # an address as getaddrinfo gave it
         if code not in (0, errno.EINPROGRESS):
-            self.sock.close()
+            self.close()
             raise OSError(code, errno.errorcode.get(code, str(code)))
+
+    def close(self) -> None:
+        """Give the socket and all that was held for it back."""
+        self.framing.close()
+        self.sock.close()
 
     def stamp_reads(self) -> bool:
         """Ask the kernel to say when each segment came; whether it will."""
@@ -70,12 +77,18 @@ class Connection:
 
     def clear(self) -> None:
         """Forget the exchange."""
+        self.framing.close()
         self.stamps: list[int] = []
         self.kernel: list[bytes] = []
         self.reads: list[bytes] = []
         self.unfed = 0
         self.fast = False
         self.framing = Framing()
+
+    def exchange(self, fate: Fate, detail: str) -> Exchange:
+        """What is known of the exchange, as it is recorded."""
+        place = (self.index, self.number, self.nth, self.retries, self.due_ns, self.sent_ns)
+        return Exchange(*place, fate, detail, self.stamps, self.kernel, self.reads)
 
     def follow(self) -> Framing:
         """The framing, fed with all that came; each byte is fed once."""
@@ -140,3 +153,12 @@ class TlsPipe:
             if not part:
                 return b"".join(parts) or None
             parts.append(part)
+
+
+def tls_context(*, verify: bool) -> ssl.SSLContext:
+    """As every client has it, or one that takes any certificate."""
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

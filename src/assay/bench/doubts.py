@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from assay._value import Value
 from assay.bench.client_report import ClientReport
+from assay.bench.doubt import Code, Doubt
 from assay.bench.job import Ended
 from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import Outcome, RequestRecord
-from assay.stats import carried_from
+from assay.stats import carried_from, two_groups
 
-Code = Literal[
-    "client-backlog",
-    "late-sends",
-    "below-asked-load",
-    "prompt-length",
-    "output-length",
-    "count-mismatch",
-    "no-usage",
-    "failed-requests",
-    "errors-inside-200",
-    "empty-streams",
-    "too-few-requests",
-    "not-steady",
-    "prefix-hits",
-    "prompts-repeated",
-    "read-stamps",
-    "clock-stepped",
-    "stalled",
-    "interrupted",
-    "connections-lost",
-    "shared-arrivals",
-]
+if TYPE_CHECKING:
+    from assay.bench.run import Rung
 
 _TOLERATED = 0.05
 _FAILED = 0.01
@@ -43,22 +23,10 @@ _LAZY_MS = 1.0
 _MERGED, _DELAYED = 0.01, 0.01
 _LATE_MS = 5.0
 _TEMPLATE_TOKENS = 64
+_DRIFT = 0.02
 _CUT, _CHANGE = 0.5, 0.1
 _WAVES = 8
 """So many requests a stream, or waves of requests that began together look like a trend."""
-
-
-class Doubt(Value):
-    """One reason not to take the numbers as they stand."""
-
-    code: Code
-    """What kind of doubt."""
-    blocks: bool
-    """Whether no verdict may rest on this rung; otherwise it is only worth knowing."""
-    text: str
-    """What was seen, with its numbers."""
-    mend: str
-    """What to change, with the option."""
 
 
 def doubts(
@@ -73,6 +41,7 @@ def doubts(
         *_lengths(records),
         *_counts(records, found),
         *_sample(level, found),
+        *(_groups(records) if level.steady else ()),
         *_arrivals(found, records),
     ]
     return tuple(sorted(every, key=lambda doubt: not doubt.blocks))
@@ -86,6 +55,25 @@ def prompts_repeated(repeated: int, requests: int) -> Doubt:
         text=f"{repeated} of {requests} prompts had been sent before: the prefix cache may answer them",
         mend="a --dataset-path with more lines, or a smaller --num-prompts",
     )
+
+
+def drift(before: Sequence[Rung], now: Rung) -> Iterator[Doubt]:
+    """The same load was measured earlier in this run, and gave something else."""
+    earlier = next((each for each in before if each.level == now.level), None)
+    if earlier is None or now.level.open or now.ended != "complete":
+        return
+    one, other = earlier.metrics.full_load, now.metrics.full_load
+    if one is None or other is None or one.interval is None or other.interval is None:
+        return
+    apart = one.interval.high < other.interval.low or other.interval.high < one.interval.low
+    change = other.tokens_per_s / one.tokens_per_s - 1
+    if apart and abs(change) > _DRIFT:
+        yield Doubt(
+            code="drift",
+            blocks=True,
+            text=f"output tokens/s under full load are {change:+.1%} to rung {earlier.number}, the same load",
+            mend="a server of the same age for every run; find what else uses the machine, or heats it",
+        )
 
 
 def _end(ended: Ended, found: Metrics) -> Iterator[Doubt]:
@@ -106,6 +94,7 @@ def _end(ended: Ended, found: Metrics) -> Iterator[Doubt]:
 
 
 _INSIDE_200: dict[Outcome, tuple[Code, str]] = {
+    "endless": ("endless-stream", "responses went on far beyond what was asked for, and were cut"),
     "error_in_stream": ("errors-inside-200", "responses of status 200 carried an error"),
     "empty": ("empty-streams", "responses had no text at all"),
 }
@@ -181,14 +170,15 @@ def _load(level: Level, found: Metrics) -> Iterator[Doubt]:
             text=f"sends came up to {worst:.1f} ms after they were due",
             mend="an idle machine or core for assay, or a lower --request-rate",
         )
-    if level.rate_per_s is not None and found.sent_per_s is not None:
-        delivered, asked = found.sent_per_s, level.rate_per_s
+    asked = level.rate_per_s if level.steady else found.due_per_s
+    if level.open and asked is not None and found.sent_per_s is not None:
+        delivered = found.sent_per_s
         if delivered < (1 - _TOLERATED) * asked:
             more = "--max-concurrency" if level.concurrency else "--num-prompts"
             yield _below(
                 f"{delivered:.3g} requests/s were sent, {asked:.3g} were asked for", f"a higher {more}"
             )
-    elif level.concurrency is not None and found.max_concurrency < level.concurrency:
+    elif not level.open and level.concurrency is not None and found.max_concurrency < level.concurrency:
         yield _below(
             f"at most {found.max_concurrency} requests were in flight, {level.concurrency} were asked for",
             f"--num-prompts of at least {4 * level.concurrency}",
@@ -272,7 +262,7 @@ def _sample(level: Level, found: Metrics) -> Iterator[Doubt]:
         )
     load = found.full_load
     long_enough = level.open or found.completed >= _WAVES * (level.concurrency or 0)
-    if load is None or load.cut is None or not long_enough:
+    if load is None or load.cut is None or not long_enough or not level.steady:
         return
     if load.cut > _CUT and abs(load.change) > _CHANGE:
         what = "latency" if level.open else "throughput"
@@ -281,6 +271,21 @@ def _sample(level: Level, found: Metrics) -> Iterator[Doubt]:
             blocks=True,
             text=f"{what} had not settled: its first {load.cut:.0%} were {load.change:+.0%} to the rest",
             mend="more --num-prompts, --num-warmups",
+        )
+
+
+def _groups(records: Sequence[RequestRecord]) -> Iterator[Doubt]:
+    """Requests that decode at two speeds have no one speed."""
+    found = two_groups(
+        [each.tpot_ns / 1e6 for each in records if each.ok and (each.completion_tokens or 0) > 1]
+    )
+    if found is not None:
+        yield Doubt(
+            code="two-groups",
+            blocks=False,
+            text=f"TPOT falls into two groups: {found.low:.3g} ms, and {found.high:.3g} ms for "
+            f"{found.share_high:.0%} of the requests",
+            mend="look for two servers behind one address, throttling, or prompts of two kinds",
         )
 
 

@@ -1,21 +1,26 @@
-"""Server-sent events of OpenAI's routes: split bytes into events, read what an event says."""
+"""Server-sent events of OpenAI's routes and of SGLang's own: split into events, read what one says."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+"""Tokens as a server counts them; an event with an impossible count is garbage."""
 
 
 class _Detail(msgspec.Struct, frozen=True):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
 
 
 class Usage(msgspec.Struct, frozen=True):
     """Token counts as the server gives them."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     prompt_tokens_details: _Detail | None = None
     completion_tokens_details: _Detail | None = None
 
@@ -44,6 +49,28 @@ class _Choice(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
 
 
+class _Ending(msgspec.Struct, frozen=True):
+    type: str = ""
+    message: str | None = None
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """`meta_info` of SGLang's `/generate`: counts so far, in every event."""
+
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    finish_reason: _Ending | str | None = None
+    spec_accept_length: float | None = None
+
+    @property
+    def ending(self) -> _Ending:
+        """Why it stopped; an empty type where it goes on."""
+        reason = self.finish_reason
+        return _Ending(type=reason) if isinstance(reason, str) else reason or _Ending()
+
+
 class Chunk(msgspec.Struct, frozen=True):
     """One event's JSON, as far as it matters here."""
 
@@ -52,12 +79,17 @@ class Chunk(msgspec.Struct, frozen=True):
     error: msgspec.Raw = msgspec.Raw(b"null")
     object: str | None = None
     message: str | None = None
+    text: str | None = None
+    """All text so far, or what is new of it, as the server is set up; `/generate` only."""
+    meta_info: Generation | None = None
 
     @property
     def failure(self) -> str:
         """The error that the server puts into a stream of status 200, or nothing."""
         if bytes(self.error) != b"null":
             return bytes(self.error).decode("utf-8", "replace")
+        if self.meta_info is not None and self.meta_info.ending.type == "abort":
+            return self.meta_info.ending.message or "aborted"
         return (self.message or "error") if self.object == "error" else ""
 
     def said(self) -> tuple[int, int, bool]:

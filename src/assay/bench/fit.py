@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from assay._secret import Secret
+from assay.bench.datasets import TracePrompts
 from assay.bench.level import Level
-from assay.bench.prompts import RandomPrompts
+from assay.bench.prompts import RandomPrompts, SharedPrefixPrompts
 from assay.bench.requests import Target
 from assay.bench.run import Limits, Workload, measure
+from assay.bench.words import WordFit
 from assay.errors import TooManyFailures
 
 _SHORT, _LONG = 32, 512
@@ -25,10 +27,13 @@ def fitted(
         NotReady: no connection can be opened.
     """
     asked = workload.prompts
-    if not isinstance(asked, RandomPrompts):
+    if not isinstance(asked, RandomPrompts | SharedPrefixPrompts | TracePrompts):
         return workload
     counts = []
-    for words in (_SHORT, min(_LONG, max(3 * _SHORT, asked.input_tokens))):
+    if limits is not None:
+        limits = msgspec.structs.replace(limits, metrics=None, flush=False)
+    longest = asked.input_tokens if isinstance(asked, RandomPrompts) else _LONG
+    for words in (_SHORT, min(_LONG, max(3 * _SHORT, longest))):
         prompts = RandomPrompts(input_tokens=words, output_tokens=1)
         probe = msgspec.structs.replace(workload, prompts=prompts, seed=-1)
         level = Level(requests=1, concurrency=1)
@@ -44,5 +49,5 @@ def fitted(
     if slope <= 0:
         return workload
     fixed = fewer - slope * short
-    prompts = msgspec.structs.replace(asked, tokens_per_word=slope, fixed_tokens=max(0.0, fixed))
-    return msgspec.structs.replace(workload, prompts=prompts)
+    fit = WordFit(tokens_per_word=slope, fixed_tokens=max(0.0, fixed))
+    return msgspec.structs.replace(workload, prompts=msgspec.structs.replace(asked, fit=fit))

@@ -40,6 +40,10 @@ class Framing:
         """Whether the body ends where the connection does."""
         return self.head and not self.chunked and not self.sized
 
+    def close(self) -> None:
+        """Let go of the parser, which holds this object: without a collector nobody else would part them."""
+        del self._parser
+
     def feed(self, data: bytes) -> None:
         """Take the bytes of one read; what is no HTTP sets `error`."""
         if self.error:

@@ -9,8 +9,9 @@ import msgspec
 Ended = Literal["complete", "interrupted", "stalled"]
 """How a rung ended: every request was answered, somebody stopped it, or nothing came for too long."""
 
-Fate = Literal["complete", "closed", "reset", "garbage", "unreachable", "unfinished"]
-"""How one exchange ended: whole response, peer closed, network error, no HTTP, no connection, we stopped."""
+Fate = Literal["complete", "closed", "reset", "garbage", "unreachable", "unfinished", "endless", "silent"]
+"""How one exchange ended: whole response, peer closed, network error, no HTTP, no connection, we stopped, far
+more than was asked for, nothing more in its midst."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -26,6 +27,10 @@ class Job(msgspec.Struct, frozen=True):
     """So many of them come before the clock starts."""
     due_ns: list[int] | None
     """Open loop: when each timed request is due, from the start of the clock. `None`: closed loop."""
+    output_tokens: list[int]
+    """What each request asks for; 0: not said."""
+    follows: list[bool]
+    """Whether each request waits for the one before it to end, and goes on the same connection."""
     concurrency: int
     """At most so many at once; 0: no limit (open loop)."""
     stall_s: float
@@ -61,7 +66,9 @@ class Report(msgspec.Struct, frozen=True):
     failed: int
     in_flight: int
     quiet_s: float
-    """Seconds since the last byte of any response."""
+    """Seconds since the last event of any response."""
+    silent: int = 0
+    """Responses under way of which nothing came for five seconds, others may go on."""
     ended: Ended | None = None
     error: str = ""
     """Why nothing could be sent at all."""

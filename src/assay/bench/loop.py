@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from assay.bench.connection import READ_BYTES, Connection, TlsPipe
+from assay.bench.connection import READ_BYTES, Connection, TlsPipe, tls_context
+from assay.bench.guard import Guard
 from assay.bench.job import Ended, Exchange, Fate, Job, Report
 from assay.bench.poller import READ, WRITE, Poller
 
@@ -26,6 +27,8 @@ _PIECE = 1 << 20
 """Bytes that are written at once: more would keep reads waiting."""
 _A_TURN, _BEHIND = 64, 16
 """So many connections are looked at in a turn that waits, for responses with so many reads to follow."""
+_GUARDED = 3
+"""So many ticks lie between two looks for responses without end."""
 _STDIN = 0
 
 Say = Callable[[Report], None]
@@ -50,13 +53,15 @@ class Loop:
         self._left = 0
         self._why = ""
         self._ended: Ended | None = None
-        self._last_byte = 0
+        self._last_news = 0
         self._lazy = False
         self._rota: list[Connection] = []
         self._reads = self._turns = self._lazy_turns = 0
         self._family: int = socket.AF_INET
         self._address: object = None
-        self._context = _context(job.verify) if job.tls else None
+        self._context = tls_context(verify=job.verify) if job.tls else None
+        self._guard = Guard(job)
+        self._ticks = self._silent = 0
         self._poller.watch(_STDIN, READ)
 
     # ---- the passes -----------------------------------------------------------------------------------
@@ -110,12 +115,12 @@ class Loop:
             return self._closed(indices)
         began = time.monotonic_ns()
         self._due = [began + due for due in job.due_ns]
-        self._queue, self._at, self._left = iter(indices), 0, len(indices)
+        self._queue, self._at, self._left = self._heads(indices), 0, len(indices)
         self._run(self._send_due)
         return self._finished()
 
     def _closed(self, indices: range) -> Ended:
-        self._queue, self._left = iter(indices), len(indices)
+        self._queue, self._left = self._heads(indices), len(indices)
         free, self._idle = self._idle, []
         for connection in free:
             self._next(connection)
@@ -125,10 +130,22 @@ class Loop:
         self._run(None)
         return self._finished()
 
+    def _heads(self, indices: range) -> Iterator[int]:
+        """Requests that wait for no other."""
+        follows = self._job.follows
+        return (index for index in indices if not (follows and follows[index]))
+
+    def _following(self, ended: int) -> int:
+        """What comes after a request that ended: the one that waited for it, else the next in line; or -1."""
+        follows = self._job.follows
+        if 0 <= ended < len(follows) - 1 and follows[ended + 1]:
+            return ended + 1
+        return next(self._queue, -1)
+
     def _run(self, send: Callable[[], int] | None) -> None:
         """Turn until every request has ended, or somebody or a stall stops it."""
         tick = time.monotonic_ns()
-        self._last_byte = tick
+        self._last_news = tick
         while self._left and self._ended is None:
             now = time.monotonic_ns()
             if now >= tick:
@@ -180,39 +197,32 @@ class Loop:
         self._poller.watch(connection.fd, READ | WRITE)
         return connection
 
-    def _fresh(self, due_ns: int) -> bool:
-        """Take the next request to a new connection; whether there was one."""
-        index = next(self._queue, -1)
-        if index >= 0:
-            self._on_new_connection(index, due_ns, 0)
+    def _fresh(self, due_ns: int, ended: int = -1) -> bool:
+        """Take the next request to a new connection; whether there was one.
+
+        In a closed loop, requests for which no connection can be made are over, one after the other.
+        """
+        index = self._following(ended)
+        while index >= 0 and not self._on_new_connection(index, due_ns, 0) and not self._due:
+            index = self._following(index)
         return index >= 0
 
-    def _on_new_connection(self, index: int, due_ns: int, retries: int) -> None:
+    def _on_new_connection(self, index: int, due_ns: int, retries: int) -> bool:
+        """Begin a connection for that request; whether one could be begun."""
         self._take_off()
         try:
             connection = self._open()
         except OSError as error:
-            self._put(
-                Exchange(
-                    index,
-                    0,
-                    0,
-                    retries,
-                    due_ns,
-                    time.monotonic_ns(),
-                    "unreachable",
-                    error.strerror or str(error),
-                    [],
-                    [],
-                    [],
-                )
-            )
-            return
+            why = error.strerror or str(error)
+            now = time.monotonic_ns()
+            self._put(Exchange(index, 0, 0, retries, due_ns, now, "unreachable", why, [], [], []))
+            return False
         connection.index, connection.due_ns, connection.retries = index, due_ns, retries
+        return True
 
-    def _next(self, connection: Connection, due_ns: int = 0) -> None:
+    def _next(self, connection: Connection, due_ns: int = 0, ended: int = -1) -> None:
         """Send the next request on a connection that is free; without one, it stays free."""
-        index = next(self._queue, -1)
+        index = self._following(ended)
         if index < 0:
             connection.index = -1
             self._idle.append(connection)
@@ -224,7 +234,7 @@ class Loop:
     def _take_off(self) -> None:
         """One more in flight; silence counts from here where there was none."""
         if not self._in_flight:
-            self._last_byte = time.monotonic_ns()
+            self._last_news = time.monotonic_ns()
         self._in_flight += 1
 
     def _send(self, connection: Connection) -> None:
@@ -310,7 +320,6 @@ class Loop:
             if not connection.fast or data[-5:] == _LAST_CHUNK or len(data) < 7:
                 self._look(connection)
         if stamp:
-            self._last_byte = stamp
             self._reads += len(ready)
 
     def _slow(self, connection: Connection, data: bytes, stamp: int, kernel: bytes) -> None:
@@ -373,51 +382,39 @@ class Loop:
         if raced and not connection.retries:
             self._drop(connection)
             self._in_flight -= 1
-            self._on_new_connection(index, due_ns, 1)
+            if not self._on_new_connection(index, due_ns, 1) and not self._due:
+                self._fresh(0, index)
             return
         whole = fate == "closed" and connection.follow().until_close and not connection.framing.error
         self._record(connection, "complete" if whole else fate, detail)
         self._replace(connection)
 
     def _free(self, connection: Connection) -> None:
+        ended = connection.index
         connection.state, connection.index = "idle", -1
         if self._job.due_ns is None or not self._due:
-            self._next(connection)
+            self._next(connection, ended=ended)
         else:
             self._idle.append(connection)
 
     def _replace(self, connection: Connection) -> None:
         """A connection of no more use makes room for a new one, in a closed loop at once."""
+        ended = connection.index
         self._drop(connection)
         if not self._due and self._ended is None:
-            self._fresh(0)
+            self._fresh(0, ended)
 
     def _drop(self, connection: Connection) -> None:
         connection.index = -1
         self._connections.pop(connection.fd, None)
         self._poller.forget(connection.fd)
-        connection.sock.close()
+        connection.close()
 
     # ---- the record -----------------------------------------------------------------------------------
 
     def _record(self, connection: Connection, fate: Fate, detail: str) -> None:
-        each = connection
-        self._put(
-            Exchange(
-                each.index,
-                each.number,
-                each.nth,
-                each.retries,
-                each.due_ns,
-                each.sent_ns,
-                fate,
-                detail,
-                each.stamps,
-                each.kernel,
-                each.reads,
-            )
-        )
-        each.clear()
+        self._put(connection.exchange(fate, detail))
+        connection.clear()
 
     def _put(self, exchange: Exchange) -> None:
         data = self._encoder.encode(exchange)
@@ -426,6 +423,7 @@ class Loop:
         self._in_flight -= 1
         self._left -= 1
         self._done += exchange.fate == "complete"
+        self._last_news = max(self._last_news, *exchange.stamps_ns[-1:], 0)
         self._failed += exchange.fate != "complete"
 
     def _write_out(self) -> None:
@@ -445,10 +443,27 @@ class Loop:
         self._lazy = rate >= _BUSY_PER_S and rate < _CALM_PER_S * max(1, self._in_flight)
         self._reads = 0
         self._write_out()
-        quiet = (now - self._last_byte) / 1e9 if self._in_flight else 0.0
+        quiet = self._quiet_s(now)
         self._say(self.report(quiet_s=quiet))
         if quiet > self._job.stall_s:
             self._ended = "stalled"
+            return
+        self._ticks += 1
+        if self._ticks % _GUARDED:
+            return
+        self._silent = self._guard.silent(self._connections.values(), now)
+        for connection, fate, detail in list(self._guard.endings(self._connections.values(), now)):
+            self._record(connection, fate, detail)
+            self._replace(connection)
+
+    def _quiet_s(self, now: int) -> float:
+        """Seconds since the last event; responses under way are asked only where it seems long ago."""
+        if not self._in_flight:
+            return 0.0
+        if now - self._last_news > min(1.0, self._job.stall_s / 4) * 1e9:
+            news = self._guard.last_news(self._connections.values())
+            self._last_news = max(self._last_news, news)
+        return max(0, now - self._last_news) / 1e9
 
     def report(self, *, quiet_s: float = 0.0) -> Report:
         """How far it is."""
@@ -458,6 +473,7 @@ class Loop:
             failed=self._failed,
             in_flight=self._in_flight,
             quiet_s=quiet_s,
+            silent=self._silent,
             lazy_share=self._lazy_turns / max(1, self._turns),
         )
 
@@ -465,11 +481,3 @@ class Loop:
         """Whatever comes on stdin, its end above all, means stop."""
         if fd == _STDIN:
             self._ended = "interrupted"
-
-
-def _context(verify: bool) -> ssl.SSLContext:  # noqa: FBT001 - one setting of ours
-    context = ssl.create_default_context()
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay._value import Value
+from assay.bench.goodput import Goodput, goodput
 from assay.bench.level import Level
 from assay.bench.records import Outcome, RequestRecord
 from assay.stats import Interval, Summary, batch_means, mser5, quantile, summarised
@@ -71,6 +72,10 @@ class Metrics(Value):
     """Time to first token: from just before the send to the first event with text or reasoning."""
     ttft_later_ms: Summary
     """The same without the opening burst: requests sent first on each connection of a closed loop."""
+    ttft_by_turn_ms: tuple[Summary, ...]
+    """TTFT of the first, second, ... question of conversations, where there are any."""
+    ttfo_ms: Summary
+    """Time to first output: likewise, to the first event with text that is not reasoning."""
     itl_ms: Summary
     """Inter-token latency: gap between two arrivals of a response; events of one read are one arrival."""
     tpot_ms: Summary
@@ -79,6 +84,13 @@ class Metrics(Value):
     """End to end: from just before the send to the last event with text."""
     tokens_per_event: float | None
     """Output tokens over events with text: above 1 under speculation, or where the server batches."""
+    accept_length: float | None
+    """Mean of what `/generate` says of each request: tokens kept a step of speculative decoding."""
+    max_output_tokens_per_s: float | None
+    """Most output tokens in one whole second from the first send on, of at least two; those of a response are
+    spread evenly over its events, which under speculation is an estimate."""
+    goodput: Goodput | None
+    """Requests that kept what was promised; `None` where nothing was."""
     shared_arrivals: float
     """Share of events that came in one read with the event before."""
     mean_concurrency: float
@@ -87,6 +99,8 @@ class Metrics(Value):
     """Most requests in flight."""
     sent_per_s: float | None
     """Rate at which requests were sent; open loop."""
+    due_per_s: float | None
+    """Rate at which they were due; open loop."""
     lateness_ms: Summary
     """Open loop: by how much sends came after they were due."""
     full_load: Steadiness | None
@@ -98,7 +112,7 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
     done = [each for each in records if each.ok]
     duration = _duration_s(records)
     per_s = 1 / duration if duration else 0.0
-    opening = _opening(records, level)
+    later = _after_opening(records, level)
     given = _total([each.prompt_tokens for each in done])
     made = _total([each.completion_tokens for each in done])
     gaps = [gap / _MS for each in done for gap in each.gaps_ns]
@@ -117,17 +131,23 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         output_throughput=None if made is None else made * per_s,
         total_token_throughput=None if made is None or given is None else (made + given) * per_s,
         ttft_ms=summarised([each.ttft_ns / _MS for each in done]),
-        ttft_later_ms=summarised([each.ttft_ns / _MS for each in done if each.index >= opening]),
+        ttft_later_ms=summarised([each.ttft_ns / _MS for each in later if each.ok]),
+        ttft_by_turn_ms=_by_turn(done),
+        ttfo_ms=summarised(_ttfo_ms(done)),
         itl_ms=summarised(gaps, independent=len(done)),
         tpot_ms=summarised(_tpot_ms(done)),
         e2e_ms=summarised([each.e2e_ns / _MS for each in done]),
         tokens_per_event=made / events if made is not None and events else None,
+        accept_length=_mean([each.accept_length for each in done]),
+        max_output_tokens_per_s=None if made is None or duration < 2 else _most_tokens(done),
+        goodput=goodput(records, level.slos, duration),
         shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
         mean_concurrency=sum(end - start for start, end in stays) / _NS * per_s,
         max_concurrency=_most(stays),
-        sent_per_s=_sent_per_s(records) if level.open else None,
+        sent_per_s=_per_s([each.sent_ns for each in records]) if level.open else None,
+        due_per_s=_per_s([each.due_ns for each in records]) if level.open else None,
         lateness_ms=summarised([(each.sent_ns - each.due_ns) / _MS for each in records if each.due_ns]),
-        full_load=_full_load(done, level, made),
+        full_load=_full_load(done, level, made) if level.steady else None,
     )
 
 
@@ -148,6 +168,11 @@ def _total(counts: Sequence[int | None]) -> int | None:
     return sum(known) if known and len(known) == len(counts) else None
 
 
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None
+
+
 def _failures(records: Sequence[RequestRecord]) -> tuple[Failures, ...]:
     counts = Counter(each.outcome for each in records if not each.ok)
     first = {each.outcome: each.error for each in reversed(records)}
@@ -157,18 +182,40 @@ def _failures(records: Sequence[RequestRecord]) -> tuple[Failures, ...]:
     )
 
 
-def _opening(records: Sequence[RequestRecord], level: Level) -> int:
-    """Index of the first request after the burst with which a closed loop opens."""
-    first = min((each.index for each in records), default=0)
-    return first if level.open else first + (level.concurrency or 0)
+def _after_opening(records: Sequence[RequestRecord], level: Level) -> list[RequestRecord]:
+    """The requests that were sent after the burst with which a closed loop opens."""
+    burst = 0 if level.open else level.concurrency or 0
+    return sorted(records, key=lambda each: each.sent_ns)[burst:]
+
+
+def _by_turn(done: Sequence[RequestRecord]) -> tuple[Summary, ...]:
+    """Nothing where there are no conversations."""
+    most = max((each.turn for each in done), default=1)
+    turns = range(1, most + 1) if most > 1 else ()
+    return tuple(summarised([each.ttft_ns / _MS for each in done if each.turn == turn]) for turn in turns)
 
 
 def _tpot_ms(done: Sequence[RequestRecord]) -> list[float]:
-    return [
-        (each.events_ns[-1] - each.events_ns[0]) / (each.completion_tokens - 1) / _MS
-        for each in done
-        if each.completion_tokens is not None and each.completion_tokens > 1
-    ]
+    return [each.tpot_ns / _MS for each in done if (each.completion_tokens or 0) > 1]
+
+
+def _ttfo_ms(done: Sequence[RequestRecord]) -> list[float]:
+    """Only where something was reasoned: elsewhere it is the TTFT."""
+    if not any(each.reasoning_chars for each in done):
+        return []
+    return [(each.first_answer_ns - each.sent_ns) / _MS for each in done if each.first_answer_ns]
+
+
+def _most_tokens(done: Sequence[RequestRecord]) -> float:
+    """Output tokens of the busiest whole second."""
+    began = min((each.sent_ns for each in done), default=0)
+    weights: dict[int, float] = {}
+    for each in done:
+        weight = (each.completion_tokens or 0) / len(each.events_ns)
+        for at in each.events_ns:
+            second = (at - began) // 1_000_000_000
+            weights[second] = weights.get(second, 0.0) + weight
+    return max(weights.values(), default=0.0)
 
 
 def _most(stays: Sequence[tuple[int, int]]) -> int:
@@ -180,10 +227,9 @@ def _most(stays: Sequence[tuple[int, int]]) -> int:
     return most
 
 
-def _sent_per_s(records: Sequence[RequestRecord]) -> float | None:
-    sent = [each.sent_ns for each in records]
-    span = max(sent, default=0) - min(sent, default=0)
-    return (len(sent) - 1) * _NS / span if span else None
+def _per_s(times: Sequence[int]) -> float | None:
+    span = max(times, default=0) - min(times, default=0)
+    return (len(times) - 1) * _NS / span if span else None
 
 
 def _full_load(done: Sequence[RequestRecord], level: Level, made: int | None) -> Steadiness | None:

@@ -6,7 +6,7 @@ import struct
 
 import msgspec
 
-from assay.bench.events import Chunk, EventSplitter, Usage
+from assay.bench.events import Chunk, EventSplitter, Generation, Usage
 from assay.bench.framing import Framing
 from assay.bench.job import Exchange
 from assay.bench.records import Outcome, RequestRecord
@@ -86,6 +86,7 @@ class _Reader:
         self._any = False
         self._broken = ""
         self._failure = ""
+        self._text = ""
         stamps = self._stamps or [0]
         self.record = RequestRecord(
             index=exchange.index,
@@ -123,10 +124,15 @@ class _Reader:
             self._broken = self._broken or f"an event is not as expected: {error}"
             return
         self._failure = self._failure or chunk.failure
+        if chunk.meta_info is not None:
+            self._generated(at_ns, chunk.text or "", chunk.meta_info)
+            return
         text, reasoning, call = chunk.said()
         record = self.record
         if text or reasoning or call:
             record.events_ns.append(at_ns)
+            if (text or call) and not record.first_answer_ns:
+                record.first_answer_ns = at_ns
             record.text_chars += text
             record.reasoning_chars += reasoning
             if chunk.usage is not None and chunk.usage.completion_tokens is not None:
@@ -134,6 +140,29 @@ class _Reader:
         record.finish_reason = chunk.finish or record.finish_reason
         if chunk.usage is not None:
             self._usage(chunk.usage)
+
+    def _generated(self, at_ns: int, text: str, state: Generation) -> None:
+        """An event of `/generate`: it brought tokens where the server's count grew.
+
+        Without a count, where its text is not the one before. Text comes whole each time, or only the new.
+        """
+        record, before = self.record, self._text
+        count, known = state.completion_tokens, record.completion_tokens or 0
+        grew = bool(text and text != before) if count is None else count > known
+        if grew:
+            record.events_ns.append(at_ns)
+            record.first_answer_ns = record.first_answer_ns or at_ns
+            if count is not None:
+                record.tokens_at_event.append(count)
+        whole = text.startswith(before) and not (grew and text == before)
+        record.text_chars = len(text) if whole else record.text_chars + len(text)
+        self._text = text or before
+        record.prompt_tokens = state.prompt_tokens or record.prompt_tokens
+        record.completion_tokens = record.completion_tokens if count is None else count
+        record.cached_tokens = record.cached_tokens if state.cached_tokens is None else state.cached_tokens
+        record.reasoning_tokens = state.reasoning_tokens or record.reasoning_tokens
+        record.accept_length = state.spec_accept_length or record.accept_length
+        record.finish_reason = state.ending.type or record.finish_reason
 
     def _usage(self, usage: Usage) -> None:
         record = self.record
@@ -157,6 +186,8 @@ class _Reader:
         fate, detail = self._exchange.fate, self._exchange.detail
         if fate == "unfinished":
             return "unfinished", detail or "we stopped before it ended"
+        if fate in ("endless", "silent"):
+            return fate, detail
         if fate == "garbage" or self._body.error:
             return "garbage", detail or self._body.error
         if fate in ("closed", "reset", "unreachable") and not self._exchange.reads:

@@ -12,7 +12,16 @@ import msgspec
 from assay._value import Value
 
 Outcome = Literal[
-    "ok", "http_error", "error_in_stream", "empty", "truncated", "garbage", "connection", "unfinished"
+    "ok",
+    "http_error",
+    "error_in_stream",
+    "empty",
+    "truncated",
+    "garbage",
+    "connection",
+    "unfinished",
+    "endless",
+    "silent",
 ]
 """`ok` is a whole stream with text in it; everything else is a failure and in no latency."""
 
@@ -27,6 +36,8 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     index: int
     """Place in the rung's order."""
+    turn: int = 1
+    """Of a conversation: which question it was."""
     connection: int
     nth_on_connection: int
     """1 for the first request on its connection."""
@@ -50,9 +61,13 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    accept_length: float | None = None
+    """Tokens that a step of speculative decoding kept, as SGLang's `/generate` says it of a request."""
     finish_reason: str = ""
     text_chars: int = 0
     reasoning_chars: int = 0
+    first_answer_ns: int = 0
+    """Arrival of the first event with text or a tool call, reasoning left aside; 0 where none came."""
     events_ns: list[int] = []
     """Arrival of each event that carried text, reasoning or a tool call; equal ones shared a read."""
     tokens_at_event: list[int] = []
@@ -76,6 +91,13 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     def e2e_ns(self) -> int:
         """From just before the send to the last such event."""
         return self.events_ns[-1] - self.sent_ns
+
+    @property
+    def tpot_ns(self) -> float:
+        """From the first to the last such event, over output tokens less one; 0 for a single token."""
+        if self.completion_tokens is None or self.completion_tokens < 2:
+            return 0.0
+        return (self.events_ns[-1] - self.events_ns[0]) / (self.completion_tokens - 1)
 
     @property
     def gaps_ns(self) -> list[int]:

@@ -11,7 +11,7 @@ from assay._secret import Secret
 from assay._value import Value
 from assay.errors import InputError, WorkloadError
 
-Endpoint = Literal["/v1/completions", "/v1/chat/completions"]
+Endpoint = Literal["/v1/completions", "/v1/chat/completions", "/generate"]
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
@@ -33,7 +33,7 @@ class Target(Value):
         return f"{self.scheme}://{host}:{self.port}{self.prefix}"
 
 
-def target(url: str, *, verify: bool = True) -> Target:
+def target(url: str, *, verify: bool = True, option: str = "--base-url") -> Target:
     """Read a base URL, with or without `/v1` at its end.
 
     >>> target("http://localhost:8000/v1").url
@@ -43,13 +43,13 @@ def target(url: str, *, verify: bool = True) -> Target:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         port = parts.port
     except ValueError as error:
-        raise InputError(f"--base-url {url}: {error}") from None
+        raise InputError(f"{option} {url}: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-        raise InputError(f"--base-url {url}: expected http://HOST:PORT or https://HOST:PORT")
+        raise InputError(f"{option} {url}: expected http://HOST:PORT or https://HOST:PORT")
     scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
     prefix = parts.path.rstrip("/").removesuffix("/v1")
     if not all(33 <= ord(letter) < 127 for letter in prefix + parts.hostname):
-        raise InputError("--base-url: only printable ASCII without spaces may stand in host and path")
+        raise InputError(f"{option}: only printable ASCII without spaces may stand in host and path")
     return Target(
         scheme=scheme,
         host=parts.hostname,
@@ -70,6 +70,10 @@ class Prompt(Value):
     """How long the prompt should be, in the server's tokens."""
     output_tokens: int | None = None
     """How many tokens to ask for."""
+    turn: int = 1
+    """Above 1: sent when the prompt before it in the list was answered."""
+    at_s: float = 0.0
+    """When a trace wants it sent, from its start."""
 
 
 class Sending(Value):
@@ -91,6 +95,8 @@ class Sending(Value):
 
 def body(prompt: Prompt, sending: Sending) -> bytes:
     """The JSON of a request."""
+    if sending.endpoint == "/generate":
+        return msgspec.json.encode(_generate(prompt, sending))
     chat = sending.endpoint == "/v1/chat/completions"
     content: dict[str, object] = {"model": sending.model}
     if chat:
@@ -110,6 +116,20 @@ def body(prompt: Prompt, sending: Sending) -> bytes:
         content["ignore_eos"] = True
     content |= sending.extra_body
     return msgspec.json.encode(content)
+
+
+def _generate(prompt: Prompt, sending: Sending) -> dict[str, object]:
+    """The members of SGLang's own route; `sampling_params` of the user's join ours."""
+    if prompt.messages:
+        raise WorkloadError("conversations need the chat route", hint="--endpoint /v1/chat/completions")
+    extra = dict(sending.extra_body)
+    more = extra.pop("sampling_params", {})
+    if not isinstance(more, dict):
+        raise WorkloadError("--extra-body: sampling_params is an object")
+    sampling: dict[str, object] = {"temperature": sending.temperature, "ignore_eos": sending.ignore_eos}
+    if prompt.output_tokens is not None:
+        sampling["max_new_tokens"] = prompt.output_tokens
+    return {"text": prompt.text, "sampling_params": sampling | more, "stream": True, **extra}
 
 
 def request_bytes(where: Target, sending: Sending, prompt: Prompt, key: Secret | None) -> bytes:

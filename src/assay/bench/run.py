@@ -7,19 +7,27 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay._secret import Secret
 from assay._value import Value
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
-from assay.bench.doubts import Doubt, doubts, prompts_repeated
+from assay.bench.doubt import Doubt
+from assay.bench.doubts import doubts, drift, prompts_repeated
+from assay.bench.flush import flush_cache
 from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
 from assay.bench.parse import parsed
-from assay.bench.prompts import OwnPrompts, RandomPrompts, own_prompts, random_prompts
+from assay.bench.prompts import RandomPrompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
-from assay.errors import NotReady, TooManyFailures, WorkloadError
+from assay.bench.server_doubts import server_doubts
+from assay.bench.server_metrics import ServerReport
+from assay.bench.source import Prompts, Source, shares_prefixes
+from assay.bench.watch import Watch
+from assay.errors import NotReady, TooManyFailures
 
 _STEP_NS = 200_000
 """A change of the clock's offset below this is our own error of reading it."""
@@ -32,19 +40,23 @@ class Workload(Value):
 
     sending: Sending
     """Route, model and what all requests share."""
-    prompts: RandomPrompts | OwnPrompts = RandomPrompts()
+    prompts: Prompts = RandomPrompts()
     """What is asked."""
     seed: int = 0
     """The same seed gives the same prompts, order and send times."""
 
 
 class Limits(Value):
-    """When to give up, and where to write meanwhile."""
+    """When to give up, what to ask of the server beside the load, and where to write meanwhile."""
 
     stall_s: float = 60.0
     """Seconds without a byte from anyone, with requests in flight."""
     connect_s: float = 10.0
     """Seconds until all connections must stand."""
+    metrics: Target | None = None
+    """Where the server's metrics are, path and all; `None`: nobody asks."""
+    flush: bool = False
+    """Empty the prefix cache before each rung."""
     scratch: str | None = None
     """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
@@ -62,6 +74,8 @@ class Rung(Value):
     """What it says of the server."""
     client: ClientReport
     """What it says of ourselves."""
+    server: ServerReport | None = None
+    """What the server said of itself."""
     doubts: tuple[Doubt, ...]
     """Why not to take the numbers as they stand."""
     began_ns: int
@@ -93,22 +107,34 @@ def measure(
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
     limits = limits or Limits()
-    source = _Source(workload, levels)
+    rungs: list[Rung] = []
+    source = Source(workload.prompts, workload.seed, levels)
     for number, level in enumerate(levels, 1):
         prompts, repeated = source.rung(number, level)
         requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
         with tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder:
             spool = Path(folder) / "spool"
-            job = _job(where, level, requests, f"{workload.seed}/{number}/due", limits)
-            report = drive(job, spool, _for(level, progress))
+            due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
+            job = _job(where, level, requests, due, limits)
+            job.follows.extend(prompt.turn > 1 for prompt in prompts)
+            job.output_tokens.extend(prompt.output_tokens or 0 for prompt in prompts)
+            if limits.flush:
+                flush_cache(where, key)
+            with Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch:
+                report = drive(job, spool, _for(level, progress))
             if report.error:
                 raise NotReady(
                     f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
                 )
-            records = _records(spool, report, prompts, level, key)
+            server = watch.report()
+            warm_ups, records = _records(spool, report, prompts, level, key)
         if not records:
             raise _nothing_measured(where, report)
         rung = _rung(number, level, report, records, repeated)
+        more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
+        more += drift(rungs, rung)
+        rungs.append(_doubted(rung, server, more, shared=shares_prefixes(workload.prompts)))
+        rung = rungs[-1]
         if not rung.metrics.completed and rung.ended == "complete":
             raise _none_answered(where, rung)
         yield rung, records
@@ -116,37 +142,23 @@ def measure(
             return
 
 
+def _doubted(rung: Rung, server: ServerReport | None, more: Sequence[Doubt], *, shared: bool) -> Rung:
+    """The rung with what the server said; where prompts share prefixes on purpose, hits are no doubt."""
+    kept = [each for each in (*rung.doubts, *more) if not (shared and each.code == "prefix-hits")]
+    every = tuple(sorted(kept, key=lambda doubt: not doubt.blocks))
+    return msgspec.structs.replace(rung, server=server, doubts=every)
+
+
+def _same_host(one: Target | None, other: Target) -> bool:
+    """Whether the key may go there."""
+    return one is not None and (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+
+
 def _for(level: Level, progress: OnProgress | None) -> OnReport:
     return lambda report: progress(level, report) if progress else None
 
 
-class _Source:
-    """Gives each rung its prompts, and says how many of them were used before."""
-
-    def __init__(self, workload: Workload, levels: Sequence[Level]) -> None:
-        self._workload = workload
-        self._own: list[Prompt] = []
-        self._used = 0
-        for level in levels:
-            level.checked()
-        if not levels:
-            raise WorkloadError("no level to measure at", hint="--max-concurrency 1,4,16")
-        if isinstance(workload.prompts, OwnPrompts):
-            asked = workload.prompts
-            self._own = own_prompts(Path(asked.path), output_tokens=asked.output_tokens)
-
-    def rung(self, number: int, level: Level) -> tuple[list[Prompt], int]:
-        count = level.warmups + level.requests
-        asked = self._workload.prompts
-        if isinstance(asked, RandomPrompts):
-            return random_prompts(asked, seed=f"{self._workload.seed}/{number}", count=count), 0
-        at = range(self._used, self._used + count)
-        self._used += count
-        repeated = sum(each >= len(self._own) for each in at[level.warmups :])
-        return [self._own[each % len(self._own)] for each in at], repeated
-
-
-def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: Limits) -> Job:
+def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] | None, limits: Limits) -> Job:
     return Job(
         host=where.host,
         port=where.port,
@@ -154,7 +166,9 @@ def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: 
         verify=where.verify,
         requests=requests,
         warmups=level.warmups,
-        due_ns=due_times_ns(level, seed),
+        due_ns=due_ns,
+        output_tokens=[],
+        follows=[],
         concurrency=level.concurrency or 0,
         stall_s=limits.stall_s,
         connect_s=limits.connect_s,
@@ -165,19 +179,22 @@ def _job(where: Target, level: Level, requests: list[bytes], seed: str, limits: 
 
 def _records(
     spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, key: Secret | None
-) -> tuple[RequestRecord, ...]:
-    """The timed requests in the order in which they were to be sent."""
+) -> tuple[list[RequestRecord], tuple[RequestRecord, ...]]:
+    """Warm-ups, and the timed requests in the order in which they were to be sent."""
     offset = None if abs(report.offset_moved_ns) > _STEP_NS else report.offset_ns
     secrets = (key.reveal(),) if key and key.reveal() else ()
-    records = []
+    records: list[RequestRecord] = []
     for exchange in exchanges(spool) if report.began_ns else ():
-        if exchange.index < level.warmups or not exchange.sent_ns:
+        if not exchange.sent_ns:
             continue
         record = parsed(exchange, offset, secrets)
+        record.turn = prompts[exchange.index].turn
         record.asked_prompt_tokens = prompts[exchange.index].asked_tokens
         record.asked_output_tokens = prompts[exchange.index].output_tokens
         records.append(record)
-    return tuple(sorted(records, key=lambda record: record.index))
+    records.sort(key=lambda record: record.index)
+    warm = [each for each in records if each.index < level.warmups]
+    return warm, tuple(records[len(warm) :])
 
 
 def _rung(

@@ -42,6 +42,12 @@ class Output:
             self._details.append(records)
         write_summary(self.path, summary_json(info, self._rungs, self._details))
 
+    @property
+    def page_path(self) -> Path:
+        """Where a page of the run goes: never over the summary."""
+        path = self.path.with_suffix(".html")
+        return path if path != self.path else self.path.with_name(f"{self.path.name}.html")
+
     def records_path(self, rung: Rung) -> Path:
         """The compact file of one rung."""
         return self.path.with_name(f"{self.path.stem}.rung{rung.number}.records")

@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 
 from assay._value import Value
+from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import RequestRecord
-from assay.bench.requests import Json, Target
+from assay.bench.requests import Endpoint, Json, Target
 from assay.bench.run import Rung, Workload
 from assay.stats import Summary
 
@@ -19,6 +20,7 @@ SUMMARY_SCHEMA = "assay.bench/1"
 
 DEFINITIONS = {
     "ttft": "ms from just before the send to the first event with text or reasoning",
+    "ttfo": "ms from just before the send to the first event with text that is not reasoning",
     "itl": "ms between two arrivals of a response; events that came in one read are one arrival",
     "tpot": "ms from the first to the last event with text, over output tokens less one, per request",
     "e2el": "ms from just before the send to the last event with text",
@@ -27,10 +29,20 @@ DEFINITIONS = {
     "output_throughput": "output tokens of completed requests, by the server's usage / duration",
     "total_token_throughput": "input and output tokens of completed requests, by usage / duration",
     "tokens_per_event": "output tokens / events with text",
+    "reasoning_tokens": "output tokens that the server counts as reasoning; part of the output tokens",
+    "request_goodput": "completed requests that kept every latency of --goodput / duration",
+    "slo_attainment": "completed requests that kept every latency of --goodput / requests sent",
+    "max_output_tokens_per_s": "most output tokens in a whole second; a response's spread over its events",
+    "accept_length": "tokens a step of speculation gave: by request on /generate, else by /metrics",
     "percentiles": "p90 from 64 completed requests on, p95 from 130, p99 from 662; null below",
 }
 
 
+_BACKENDS: dict[Endpoint, str] = {
+    "/v1/completions": "openai",
+    "/v1/chat/completions": "openai-chat",
+    "/generate": "sglang",
+}
 _Details = Sequence[Sequence[RequestRecord]]
 
 
@@ -83,13 +95,15 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
     level, found = rung.level, rung.metrics
     return {
         "rung": rung.number,
+        "load": level.name,
         "ended": rung.ended,
-        "backend": "openai-chat" if "chat" in info.workload.sending.endpoint else "openai",
+        "backend": _BACKENDS[info.workload.sending.endpoint],
         "model_id": info.workload.sending.model,
         "num_prompts": level.requests,
-        "request_rate": "inf" if level.rate_per_s is None else level.rate_per_s,
+        "request_rate": _rate(level),
         "burstiness": None if math.isinf(level.burstiness) else level.burstiness,
         "max_concurrency": level.concurrency,
+        **_ramp(level),
         "duration": found.duration_s,
         "completed": found.completed,
         "failed": found.failed,
@@ -98,6 +112,7 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         "reasoning_tokens": found.reasoning_tokens,
         "cached_tokens": found.cached_tokens,
         "request_throughput": found.request_throughput,
+        **_goodput(found),
         "input_throughput": _per_s(found.input_tokens, found),
         "output_throughput": found.output_throughput,
         "total_token_throughput": found.total_token_throughput,
@@ -107,23 +122,69 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         **_spread("ttft_ms", found.ttft_ms),
         **_spread("ttft_after_opening_ms", found.ttft_later_ms),
         **_spread("tpot_ms", found.tpot_ms),
+        "mean_ttft_by_turn_ms": [each.mean for each in found.ttft_by_turn_ms] or None,
+        **_spread("ttfo_ms", found.ttfo_ms),
         **_spread("itl_ms", found.itl_ms),
         **_spread("e2el_ms", found.e2e_ms),
         **_spread("e2e_latency_ms", found.e2e_ms),
         "max_itl_ms": found.itl_ms.greatest,
         "tokens_per_event": found.tokens_per_event,
+        "max_output_tokens_per_s": found.max_output_tokens_per_s,
         "shared_arrivals": found.shared_arrivals,
         "sent_per_s": found.sent_per_s,
         **_spread("lateness_ms", found.lateness_ms),
         "full_load": msgspec.to_builtins(found.full_load),
         "failures": msgspec.to_builtins(found.failures),
         "client": msgspec.to_builtins(rung.client),
+        "server": msgspec.to_builtins(rung.server),
+        **_acceptance(rung),
         "doubts": msgspec.to_builtins(rung.doubts),
     }
 
 
 def _per_s(count: int | None, found: Metrics) -> float | None:
     return None if count is None or not found.duration_s else count / found.duration_s
+
+
+def _acceptance(rung: Rung) -> dict[str, Json]:
+    """Under the names of vLLM's tool and of SGLang's; `/generate` tells it of each request."""
+    server, own = rung.server, rung.metrics.accept_length
+    of_server = server.acceptance_length if server else None
+    return {
+        "accept_length": of_server if own is None else own,
+        "spec_decode_acceptance_length": of_server,
+        "spec_decode_per_position_acceptance_rates": list(server.acceptance_per_position) if server else [],
+    }
+
+
+def _rate(level: Level) -> Json:
+    if level.arrivals == "trace":
+        return "trace"
+    return "inf" if level.rate_per_s is None else level.rate_per_s
+
+
+def _ramp(level: Level) -> dict[str, Json]:
+    """The keys that vLLM writes for a ramp."""
+    if level.ramp_to_per_s is None:
+        return {}
+    return {
+        "ramp_up_strategy": level.arrivals,
+        "ramp_up_start_rps": level.rate_per_s,
+        "ramp_up_end_rps": level.ramp_to_per_s,
+    }
+
+
+def _goodput(found: Metrics) -> dict[str, Json]:
+    """The keys that both tools write; `request_goodput` is `null` where nothing was promised."""
+    kept = found.goodput
+    if kept is None:
+        return {"request_goodput": None}
+    return {
+        "request_goodput": kept.request_goodput,
+        "goodput_slos_ms": {**kept.slos_ms},
+        "slo_attainment": kept.attainment,
+        "slo_attainment_by_metric": {**kept.attainment_by_metric},
+    }
 
 
 def _spread(name: str, summary: Summary) -> dict[str, Json]:

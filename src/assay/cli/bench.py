@@ -22,7 +22,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     file with every request beside it. Exit code 0: measured, doubts and all; 6: no number can be drawn.
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
-    from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model, summary_json
+    from assay.bench import Limits, Output, RunInfo, bench, fitted, read_records, served_model, summary_json
     from assay.cli import bench_plan
     from assay.cli.bench_progress import BenchProgress
 
@@ -38,7 +38,11 @@ def bench(*, options: BenchOptions | None = None) -> int:
         detailed=options.save_detailed,
     )
     model = options.model or served_model(where, key=key)
-    limits = Limits(stall_s=options.stall_timeout)
+    limits = Limits(
+        stall_s=options.stall_timeout,
+        metrics=bench_plan.metrics(options, where),
+        flush=options.flush_cache,
+    )
     workload = bench_plan.workload(options, model)
     info = RunInfo(
         where=where,
@@ -57,6 +61,9 @@ def bench(*, options: BenchOptions | None = None) -> int:
         print(summary_json(info, rungs).decode(), end="")
     else:
         print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
+    if options.html:
+        page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
+        output.page_path.write_text(page, encoding="utf-8")
     print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
     if rungs[-1].ended == "interrupted":
         raise KeyboardInterrupt

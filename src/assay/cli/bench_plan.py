@@ -13,12 +13,18 @@ from assay.bench import (
     Json,
     Level,
     OwnPrompts,
+    Prompts,
     RandomPrompts,
     Secret,
     Sending,
+    SharedPrefixPrompts,
+    ShareGptPrompts,
     Target,
+    TracePrompts,
     Workload,
+    slos,
     target,
+    trace_length,
 )
 from assay.errors import InputError
 
@@ -35,6 +41,15 @@ def where(options: BenchOptions) -> Target:
     return target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
 
 
+def metrics(options: BenchOptions, server: Target) -> Target | None:
+    """Where the server's metrics are."""
+    if options.metrics_url is None:
+        return msgspec.structs.replace(server, prefix=f"{server.prefix}/metrics")
+    if options.metrics_url == "none":
+        return None
+    return target(options.metrics_url, verify=not options.insecure, option="--metrics-url")
+
+
 def api_key(options: BenchOptions, environment: Mapping[str, str]) -> Secret | None:
     """The key, from the environment."""
     value = environment.get(options.api_key_env, "").strip()
@@ -44,12 +59,11 @@ def api_key(options: BenchOptions, environment: Mapping[str, str]) -> Secret | N
 def workload(options: BenchOptions, model: str) -> Workload:
     """What is sent."""
     prompts = _prompts(options)
-    chosen: Endpoint = "/v1/chat/completions" if options.backend.endswith("-chat") else "/v1/completions"
-    random = isinstance(prompts, RandomPrompts)
+    made = not isinstance(prompts, OwnPrompts)  # lengths are part of what was asked
     sending = Sending(
-        endpoint=options.endpoint or chosen,
+        endpoint=options.endpoint or _endpoint(options.backend),
         model=model,
-        ignore_eos=random if options.ignore_eos is None else options.ignore_eos,
+        ignore_eos=made if options.ignore_eos is None else options.ignore_eos,
         temperature=options.temperature,
         extra_body=_extra_body(options.extra_body),
         headers=tuple(_header(each) for each in options.header),
@@ -57,8 +71,26 @@ def workload(options: BenchOptions, model: str) -> Workload:
     return Workload(sending=sending, prompts=prompts, seed=options.seed)
 
 
+def _endpoint(backend: str) -> Endpoint:
+    """The route that vLLM and SGLang mean by that name."""
+    if backend in ("sglang", "sglang-native"):
+        return "/generate"
+    return "/v1/chat/completions" if backend.endswith("-chat") else "/v1/completions"
+
+
 def levels(options: BenchOptions) -> list[Level]:
     """The rungs, in the order given."""
+    return [level.checked() for level in _levels(options)]
+
+
+def _levels(options: BenchOptions) -> list[Level]:
+    prompts = _prompts(options)
+    if isinstance(prompts, TracePrompts):
+        return [_trace(options, prompts)]
+    if options.ramp_up_strategy is not None:
+        return [_ramp(options)]
+    if options.ramp_up_start_rps is not None or options.ramp_up_end_rps is not None:
+        raise InputError("--ramp-up-start-rps and --ramp-up-end-rps need --ramp-up-strategy")
     rates: list[float | None] = [None]
     if options.request_rate is not None:
         rates = [None if math.isinf(rate) else rate for rate in _rates(options.request_rate)]
@@ -66,17 +98,52 @@ def levels(options: BenchOptions) -> list[Level]:
     if chosen is None and None in rates:
         chosen = _LADDER
     caps: list[int | None] = [None] if chosen is None else [*_whole("--max-concurrency", chosen)]
-    return [
-        Level(
-            requests=_requests(options, rate, cap),
-            concurrency=cap,
-            rate_per_s=rate,
-            burstiness=options.burstiness,
-            warmups=max(0, options.num_warmups),
-        ).checked()
-        for rate in rates
-        for cap in caps
-    ]
+    return [_level(options, rate, cap) for rate in rates for cap in caps]
+
+
+def _level(options: BenchOptions, rate: float | None, cap: int | None) -> Level:
+    return Level(
+        requests=_requests(options, rate, cap),
+        concurrency=cap,
+        rate_per_s=rate,
+        burstiness=options.burstiness,
+        warmups=max(0, options.num_warmups),
+        slos=slos(options.goodput),
+    )
+
+
+def _ramp(options: BenchOptions) -> Level:
+    """One open rung whose rate grows."""
+    start, end = options.ramp_up_start_rps, options.ramp_up_end_rps
+    if start is None or end is None or options.request_rate is not None:
+        raise InputError(
+            "--ramp-up-strategy needs --ramp-up-start-rps and --ramp-up-end-rps, and no --request-rate"
+        )
+    level = _level(options, start, _cap(options))
+    mean = (start + end) / 2
+    requests = options.num_prompts or (_requests(options, mean, None) if 0 < mean < math.inf else 1)
+    return msgspec.structs.replace(
+        level, arrivals=options.ramp_up_strategy, ramp_to_per_s=end, requests=requests
+    )
+
+
+def _trace(options: BenchOptions, prompts: TracePrompts) -> Level:
+    """One open rung with the times of the trace."""
+    if options.request_rate is not None or options.ramp_up_strategy is not None:
+        raise InputError(
+            "a trace has times of its own: no --request-rate", hint="--trace-slowdown stretches them"
+        )
+    level = _level(options, None, _cap(options))
+    return msgspec.structs.replace(
+        level, arrivals="trace", requests=options.num_prompts or trace_length(prompts)
+    )
+
+
+def _cap(options: BenchOptions) -> int | None:
+    caps = _whole("--max-concurrency", options.max_concurrency) if options.max_concurrency else [None]
+    if len(caps) > 1:
+        raise InputError(f"--max-concurrency {options.max_concurrency}: one limit was expected here")
+    return caps[0]
 
 
 def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int:
@@ -85,18 +152,34 @@ def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int
     return max(_FEWEST, _A_STREAM * (cap or 0) if rate is None else math.ceil(_SECONDS * rate))
 
 
-def _prompts(options: BenchOptions) -> RandomPrompts | OwnPrompts:
-    own = options.dataset_path is not None
-    name = options.dataset_name or ("custom" if own else "random")
+def _prompts(options: BenchOptions) -> Prompts:
+    name = options.dataset_name or ("random" if options.dataset_path is None else "custom")
+    if name in ("generated-shared-prefix", "prefix_repetition"):
+        return SharedPrefixPrompts(
+            groups=options.gsp_num_groups,
+            prefix_tokens=options.gsp_system_prompt_len,
+            question_tokens=options.gsp_question_len,
+            output_tokens=options.gsp_output_len,
+            spread=options.random_range_ratio,
+        )
+    if name == "random":
+        return RandomPrompts(
+            input_tokens=options.random_input_len,
+            output_tokens=options.random_output_len,
+            spread=options.random_range_ratio,
+            shape=options.random_distribution,
+            prefix_tokens=options.random_prefix_len,
+            turns=options.num_turns,
+        )
+    if options.dataset_path is None:
+        raise InputError(f"--dataset-name {name} needs --dataset-path FILE")
+    path = str(options.dataset_path)
+    if name == "sharegpt":
+        length = options.sharegpt_output_len
+        return ShareGptPrompts(path=path, output_tokens=length, turns=options.num_turns)
     if name == "custom":
-        if options.dataset_path is None:
-            raise InputError("--dataset-name custom needs --dataset-path FILE")
-        return OwnPrompts(path=str(options.dataset_path), output_tokens=options.custom_output_len)
-    return RandomPrompts(
-        input_tokens=options.random_input_len,
-        output_tokens=options.random_output_len,
-        spread=options.random_range_ratio,
-    )
+        return OwnPrompts(path=path, output_tokens=options.custom_output_len)
+    return TracePrompts(path=path, slowdown=options.trace_slowdown)
 
 
 def _whole(option: str, text: str) -> list[int]:

@@ -24,7 +24,7 @@ class BenchProgress:
         self._terminal = stream.isatty()
         self._level: Level | None = None
         self._began = 0.0
-        self._quiet = False
+        self._quiet = self._silent = False
         self._drawn = False
 
     def __enter__(self) -> BenchProgress:
@@ -41,15 +41,21 @@ class BenchProgress:
         """Show it."""
         now = time.monotonic()
         if level is not self._level:
-            self._level, self._began, self._quiet = level, now, False
+            self._level, self._began = level, now
+            self._quiet = self._silent = False
             if not self._terminal:
                 self._line(f"assay: {level.name}: {level.requests} requests ...")
         quiet = report.quiet_s >= _QUIET_S
         if self._terminal:
             self._draw(_text(level, report, now - self._began))
         elif quiet and not self._quiet:
-            self._line(f"assay: {level.name}: nothing has come for {report.quiet_s:.0f} s")
-        self._quiet = quiet
+            self._line(
+                f"assay: {level.name}: nothing has come for {report.quiet_s:.0f} s, "
+                f"{report.in_flight} in flight"
+            )
+        elif report.silent and not self._silent and not quiet:
+            self._line(f"assay: {level.name}: {_some_silent(report)}")
+        self._quiet, self._silent = quiet, report.silent > 0
 
     def clear(self) -> None:
         """Take the moving line away."""
@@ -67,6 +73,10 @@ class BenchProgress:
         print(harmless(text), file=self._stream, flush=True)
 
 
+def _some_silent(report: Report) -> str:
+    return f"{report.silent} of {report.in_flight} requests in flight brought nothing for 5 s"
+
+
 def _text(level: Level, report: Report, elapsed: float) -> str:
     ended = report.done + report.failed
     text = f"{level.name}: {ended}/{level.requests}, {report.in_flight} in flight"
@@ -74,6 +84,8 @@ def _text(level: Level, report: Report, elapsed: float) -> str:
         text += f", {report.failed} failed"
     if report.quiet_s >= _QUIET_S:
         return f"{text}, nothing has come for {report.quiet_s:.0f} s"
+    if report.silent:
+        text += f", {report.silent} silent"
     if ended and elapsed > 0:
         rate = ended / elapsed
         text += f", {rate:.3g} req/s, {max(0, level.requests - ended) / rate:.0f} s left"

@@ -12,6 +12,7 @@ import cyclopts
 
 from assay import __version__
 from assay.cli.bench import bench
+from assay.cli.compare import compare
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.triage import explain, triage
@@ -29,6 +30,7 @@ app.command(lint)
 app.command(triage)
 app.command(explain)
 app.command(bench)
+app.command(compare)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""

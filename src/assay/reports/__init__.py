@@ -1,6 +1,8 @@
 """Render results as text, JSON, SARIF or annotations; returns strings, writes nothing."""
 
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
+from assay.reports.bench_html import bench_html
+from assay.reports.compare import compare_json, compare_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
@@ -13,8 +15,11 @@ __all__ = [
     "TRIAGE_SCHEMA",
     "Style",
     "bench_definitions",
+    "bench_html",
     "bench_ladder",
     "bench_text",
+    "compare_json",
+    "compare_text",
     "diagnostic_text",
     "explain_text",
     "findings_json",

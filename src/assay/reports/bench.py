@@ -10,6 +10,7 @@ from assay.reports.harmless import harmless, printable
 from assay.stats import Summary
 
 _FIRST = 26
+_LABELS = {"e2el": "E2E", "output_throughput": "tokens/s", "request_goodput": "goodput"}
 
 
 def bench_text(rung: Rung, width: int = 80) -> str:
@@ -23,15 +24,21 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("", ("mean", "median", "p90", "p99")),
         _latency("TTFT ms", found.ttft_ms),
         _latency("  after the opening burst", found.ttft_later_ms) if not level.open else "",
+        *_by_turn(rung),
+        _latency("TTFO ms (not reasoning)", found.ttfo_ms),
         _latency("ITL ms (between arrivals)", found.itl_ms),
         _latency("TPOT ms", found.tpot_ms),
         _latency("E2E ms", found.e2e_ms),
         _latency("sent late by, ms", found.lateness_ms) if level.open else "",
         _row("requests/s", (_number(found.request_throughput),)),
+        *_goodput(rung),
         _row("output tokens/s", (_number(found.output_throughput), *_interval(rung))),
+        _row("  busiest second", (_number(found.max_output_tokens_per_s),)),
+        _row("  reasoning tokens", _reasoning(rung)) if found.reasoning_tokens else "",
         _row("input + output tokens/s", (_number(found.total_token_throughput),)),
         _row("tokens per event", (_number(found.tokens_per_event),)),
         _row("in flight, mean", (_number(found.mean_concurrency),)),
+        *_server(rung),
     ]
     lines += _doubts(rung, width)
     return "\n".join(harmless(line) for line in lines if line)
@@ -39,12 +46,10 @@ def bench_text(rung: Rung, width: int = 80) -> str:
 
 def bench_definitions(width: int = 80) -> str:
     """What each figure means."""
-    names = ("ttft", "itl", "tpot", "e2el", "output_throughput", "percentiles")
+    names = ("ttft", "ttfo", "itl", "tpot", "e2el", "output_throughput", "request_goodput", "percentiles")
     lines = ["Definitions"]
     for name in names:
-        label = {"e2el": "E2E", "output_throughput": "tokens/s"}.get(
-            name, name.upper() if len(name) < 5 else name
-        )
+        label = _LABELS.get(name, name.upper() if len(name) < 5 else name)
         lines += textwrap.wrap(
             f"{label}: {DEFINITIONS[name]}", width, initial_indent="  ", subsequent_indent="    "
         )
@@ -87,6 +92,43 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+
+
+def _by_turn(rung: Rung) -> list[str]:
+    """The first four turns of conversations, and the last."""
+    turns = rung.metrics.ttft_by_turn_ms
+    shown = [*range(min(4, len(turns))), *([len(turns) - 1] if len(turns) > 4 else [])]
+    return [_latency(f"  of question {at + 1}", turns[at]) for at in shown]
+
+
+def _server(rung: Rung) -> list[str]:
+    """What the server said of itself."""
+    server, found = rung.server, rung.metrics
+    length = found.accept_length or (server.acceptance_length if server else None)
+    lines = [_row("accept length", (_number(length),))] if length else []
+    if server is None:
+        return lines
+    ran = f"  most {_number(server.running_most)}; queued {_number(server.queued_mean)}"
+    lines.append(_row("server ran, mean", (_number(server.running_mean), ran)))
+    if server.cached_tokens and server.prompt_tokens:
+        share = f"  {server.cached_tokens / server.prompt_tokens:.0%} of the prompt tokens"
+        lines.append(_row("server had in its cache", (_number(server.cached_tokens), share)))
+    return lines
+
+
+def _goodput(rung: Rung) -> list[str]:
+    kept = rung.metrics.goodput
+    if kept is None:
+        return []
+    asked = ", ".join(f"{name} {limit:g}" for name, limit in kept.slos_ms.items())
+    figures = (_number(kept.request_goodput), f"{kept.attainment:.1%}")
+    return [_row("goodput, requests/s", figures), f"    within {asked} ms"]
+
+
+def _reasoning(rung: Rung) -> tuple[str, ...]:
+    found = rung.metrics
+    made, of = found.reasoning_tokens, found.output_tokens
+    return (str(made), f"  {made / of:.0%} of the output tokens") if made and of else ("-",)
 
 
 def _interval(rung: Rung) -> tuple[str, ...]:

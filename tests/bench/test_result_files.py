@@ -1,0 +1,173 @@
+"""Result files of other tools, written by these tools against a server with 20 ms TTFT and 5 ms ITL."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.bench import FIGURES, Measurement, compare, read_arm, read_run
+from assay.errors import InputError
+from assay.reports import compare_json, compare_text
+
+RESULTS = Path(__file__).parent / "results"
+
+FILES = [
+    ("vllm-0.32.0.json", "vllm bench serve", ["concurrency 4", "20 req/s, burstiness 0.5"], [False, True]),
+    ("sglang-0.5.23.jsonl", "sglang.bench_serving", ["concurrency 2", "concurrency 4"], [False, False]),
+    ("sglang-0.5.23-all-at-once.jsonl", "sglang.bench_serving", ["all at once"], [False]),
+    (
+        "guidellm-0.8.1.json",
+        "guidellm",
+        ["concurrency 2", "concurrency 4", "20 req/s, constant"],
+        [False, False, True],
+    ),
+    ("aiperf-0.13.0.json", "aiperf", ["concurrency 4"], [False]),
+]
+
+
+@pytest.mark.parametrize(("name", "tool", "loads", "is_open"), FILES, ids=[each[0] for each in FILES])
+def test_what_a_tool_measured_is_read(name: str, tool: str, loads: list[str], is_open: list[bool]) -> None:
+    run = read_run(RESULTS / name)
+    assert run.tool == tool
+    assert [each.load for each in run.measurements] == loads
+    assert [each.open for each in run.measurements] == is_open
+    for each in run.measurements:
+        assert each.completed in (20, 40, 70, 80)
+        assert each.output_tokens == 16 * each.completed
+        figures = each.figures
+        assert set(figures) <= set(FIGURES)
+        assert figures["median_ttft_ms"] == pytest.approx(22, abs=8)
+        assert figures["median_tpot_ms"] == pytest.approx(5, abs=0.5)
+        assert figures["median_e2el_ms"] == pytest.approx(100, abs=10)
+        throughput, requests = figures["output_throughput"], figures["request_throughput"]
+        assert throughput == pytest.approx(16 * requests, rel=1e-6)
+        assert ("p90_ttft_ms" in figures) == (each.completed >= 64)
+        assert "p99_ttft_ms" not in figures  # 662 requests carry it
+
+
+def test_what_only_some_tools_say() -> None:
+    vllm = read_run(RESULTS / "vllm-0.32.0.json")
+    assert (vllm.date, vllm.measurements[0].model) == ("20261201-020917", "fake")
+    assert vllm.measurements[0].figures["request_goodput"] == pytest.approx(36.45, abs=0.01)
+    guidellm = read_run(RESULTS / "guidellm-0.8.1.json")
+    assert (guidellm.version, guidellm.date[:13]) == ("0.8.1", "2026-12-01T02")
+    assert "median_itl_ms" not in guidellm.measurements[0].figures  # what it calls so is a TPOT
+    assert guidellm.measurements[0].objections[0].code == "tool-warns"
+    [aiperf] = read_run(RESULTS / "aiperf-0.13.0.json").measurements
+    assert aiperf.figures["mean_itl_ms"] == pytest.approx(5.07, abs=0.01)
+    assert [each.code for each in aiperf.objections] == ["count-mismatch"]
+
+
+def one(tmp_path: Path, name: str, **changes: Any) -> Measurement:
+    """The first run of a file, with some keys changed."""
+    document = json.loads((RESULTS / name).read_text().splitlines()[0])
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps({**document, **changes}))
+    return read_run(path).measurements[0]
+
+
+def test_runs_that_failed_say_so(tmp_path: Path) -> None:
+    def codes(**changes: Any) -> list[str]:
+        found = one(tmp_path, "sglang-0.5.23.jsonl", **changes)
+        assert all(each.blocks for each in found.objections)
+        return [each.code for each in found.objections]
+
+    assert codes() == []
+    assert codes(errors=["", "boom"] * 35) == ["failed-requests"]
+    assert codes(errors=[""] * 70) == []
+    assert codes(completed=0) == ["none-answered"]
+    assert codes(median_ttft_ms=0.0, median_itl_ms=0.0) == ["no-latencies"]
+    assert one(tmp_path, "vllm-0.32.0.json", failed=3).objections[0].code == "failed-requests"
+
+
+def test_halves_of_characters_are_taken_out(tmp_path: Path) -> None:
+    found = one(tmp_path, "vllm-0.32.0.json", model_id="a\ud800b", backend="\udfff")
+    assert (found.model, found.work["backend"]) == ("a?b", "?")
+
+
+def test_a_trace_is_a_load_of_its_own(tmp_path: Path) -> None:
+    found = one(tmp_path, "sglang-0.5.23.jsonl", request_rate="trace")
+    assert (found.load, found.open) == ("trace", True)
+
+
+BAD = [
+    "",
+    "{",
+    "[]",
+    "3",
+    "{}",
+    '{"schema": "assay.bench/9"}',
+    '{"completed": 1, "duration": 2}',
+    "[" * 10000,
+]
+
+
+@pytest.mark.parametrize("content", [*BAD, '{"benchmarks": [], "metadata": 1}', '{"a":1}\n{"a":'])
+def test_what_is_no_result_file_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"x\.json"):
+        read_run(path)
+
+
+def test_an_arm_is_a_file_a_folder_or_a_list(tmp_path: Path) -> None:
+    line = (RESULTS / "sglang-0.5.23.jsonl").read_text().splitlines()[0]
+    for number in (1, 2):
+        (tmp_path / f"{number},x.json").write_text(line + " " * number)
+    (tmp_path / "notes.txt").write_text("not read")
+    assert len(read_arm(str(tmp_path))) == 2
+    assert len(read_arm(str(tmp_path / "1,x.json"))) == 1
+    for number in (1, 2):
+        (tmp_path / str(number)).write_text(" " * number + line)
+    assert len(read_arm(f"{tmp_path}/1,{tmp_path}/2")) == 2
+    with pytest.raises(InputError, match="No such file"):
+        read_arm(f"{tmp_path}/1,{tmp_path}/none")
+    (tmp_path / "3.json").write_bytes((tmp_path / "2,x.json").read_bytes())
+    with pytest.raises(InputError, match="same bytes"):
+        read_arm(str(tmp_path))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="file in it"):
+        read_arm(str(empty))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(-(10**400), 10**400),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_no_value_in_a_known_file_breaks_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from([each[0] for each in FILES]))
+    whole = (RESULTS / name).read_text()
+    document = json.loads(whole if name.startswith(("guide", "aiperf")) else whole.splitlines()[0])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at: Any = document
+        while isinstance(at, dict) and at:
+            key = data.draw(st.sampled_from(sorted(at)))
+            if not isinstance(at[key], dict) or data.draw(st.booleans()):
+                at[key] = data.draw(JSON)
+                break
+            at = at[key]
+    path = tmp_path_factory.mktemp("fuzz") / "x.json"
+    path.write_text(json.dumps(document))
+    try:
+        run = read_run(path)
+        found = compare([run], [read_run(RESULTS / name)])
+    except InputError:
+        return
+    for each in run.measurements:
+        assert all(math.isfinite(value) for value in each.figures.values())
+    json.loads(compare_json(found))
+    assert compare_text(found).isprintable() or "\n" in compare_text(found)

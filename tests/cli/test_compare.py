@@ -1,0 +1,69 @@
+"""`assay compare`: text for 80 columns, JSON, and the exit code for each outcome."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+
+GOLDEN = Path(__file__).parents[1] / "bench" / "results" / "sglang-0.5.23.jsonl"
+ONE = json.loads(GOLDEN.read_text().splitlines()[0])
+
+
+def arm(folder: Path, name: str, throughputs: Sequence[float]) -> str:
+    """Files of SGLang's tool with these throughputs."""
+    (folder / name).mkdir()
+    for number, each in enumerate(throughputs):
+        path = folder / name / f"{number}.jsonl"
+        path.write_text(json.dumps({**ONE, "output_throughput": each, "tag": name}))
+    return str(folder / name)
+
+
+CASES = [
+    ([100, 101, 99.5], 0, "same or better"),
+    ([90, 91, 89.5], 1, "worse"),
+    ([100], 2, "one run of an arm: no verdict"),
+]
+
+
+@pytest.mark.parametrize(("b", "code", "said"), CASES)
+def test_the_exit_code_is_the_outcome(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], b: Sequence[float], code: int, said: str
+) -> None:
+    words = ["compare", arm(tmp_path, "a", [100, 101, 99.6]), arm(tmp_path, "b", b)]
+    assert main(words) == code
+    text = capsys.readouterr().out
+    assert f"concurrency 2: {'inconclusive: ' if code == 2 else ''}{said}" in text
+    assert "* output_throughput" in text
+    if code < 2:
+        assert re.search(r"output_throughput +100.2 +\S+ +[+-]\d+\.\d +[+-]\d+\.\d to [+-]\d+\.\d \S", text)
+    assert max(map(len, text.splitlines())) <= 80
+    assert main([*words, "--json"]) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "assay.compare/1"
+    assert document["outcome"] == ["same", "worse", "inconclusive"][code]
+    assert len(document["b"]) == len(b)
+
+
+def test_doubts_give_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = arm(tmp_path, "a", [100, 101]), arm(tmp_path, "b", [50, 51])
+    line = json.dumps({**ONE, "output_throughput": 50.5, "completed": 60, "errors": ["\x1b[31mboom"] * 10})
+    (tmp_path / "b" / "9.jsonl").write_text(line)
+    assert main(["compare", a, b]) == 3
+    shown = capsys.readouterr().out
+    assert "doubt: B, 1 of 3 runs: 10 of 70 requests failed [failed-requests]" in shown
+    assert "\x1b" not in shown
+
+
+def test_what_is_asked_wrongly_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = arm(tmp_path, "a", [100, 101]), arm(tmp_path, "b", [50, 51])
+    assert main(["compare", a, b, "--margin", "0"]) == 2
+    assert main(["compare", a, str(tmp_path / "none")]) == 2
+    assert main(["compare", a, b, "--metric", "speed"]) == 2
+    assert "no figure of that name" in capsys.readouterr().err
+    assert main(["compare", a, b, "--margin", "60"]) == 0
