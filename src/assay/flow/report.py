@@ -42,9 +42,10 @@ class Reporter:
         """Every option of the record."""
         cls = record.cls
         names = [name for name, _ in cls.fields] if isinstance(cls, Class) and cls.fields is not None else []
-        return tuple(self._field(name, record.attributes.get(name, MISSING)) for name in names)
+        return tuple(self.field(name, record.attributes.get(name, MISSING)) for name in names)
 
-    def _field(self, name: str, value: Any) -> FieldValue:
+    def field(self, name: str, value: Any) -> FieldValue:
+        """One option that holds this value."""
         value = self.i.force(value)
         origin = self.i.outside.provenance.get(name)
         shown = plain(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from assay.flow import attributes, calls, expressions, statements
 from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
+from assay.flow.precedent import Covered, Ended, Filled, Keep, Precedent, filled
 from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
@@ -66,12 +67,12 @@ class EngineSource:
 def make_interpreter(modules: Modules, facts: Facts) -> Interpreter:
     """An interpreter of that tree under these facts."""
     made = Interpreter(modules, FUEL, Outside(facts))
-    made.evaluate = lambda node, frame: expressions.evaluate(made, node, frame)
-    made.execute = lambda node, frame: statements.execute(made, node, frame)
-    made.run_block = lambda body, frame: statements.run_block(made, body, frame)
+    made.evaluate = functools.partial(expressions.evaluate, made)
+    made.execute = functools.partial(statements.execute, made)
+    made.run_block = functools.partial(statements.run_block, made)
     made.run_assign = lambda target, value, frame: statements.assign(made, target, value, frame, set())
-    made.call = lambda function, arguments, keywords: calls.call(made, function, arguments, keywords)
-    made.attribute = lambda owner, name: attributes.find(made, owner, name)
+    made.call = functools.partial(calls.call, made)
+    made.attribute = functools.partial(attributes.find, made)
     return made
 
 
@@ -81,7 +82,8 @@ def resolve(
     arguments: Sequence[ArgumentWord],
     *,
     read_config: ReadConfig | None = None,
-    keep: Callable[[Instance | None], None] | None = None,
+    keep: Keep | None = None,
+    precedent: Precedent | None = None,
 ) -> Resolution:
     """What the engine makes of its arguments at its start, as far as the facts tell.
 
@@ -91,22 +93,33 @@ def resolve(
             are taken as the engine's own metadata requires them, where the tree has it.
         arguments: the words that the engine's own parser sees.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
-        keep: called with the record while what the start has changed still stands.
+        keep: called with what the start has come to, while what it has changed still stands.
+        precedent: an earlier run under the same facts: where the rest of this one must be the same, it is not
+            carried out, and nothing that it would have changed stands when `keep` is called.
     """
     parsed = parse(source.declarations, list(arguments), read_config)
     refused = [problem for problem in parsed.problems if problem.kind != "config-not-read"]
     if refused:
         rejection = Rejection(phase="parser", error="SystemExit", message=refused[0].message)
         return Resolution(status="rejected", rejection=rejection)
-    run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments])
+    run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments], precedent)
     return run.resolution(keep)
 
 
 class _Run:
     """One interpretation of the start."""
 
-    def __init__(self, source: EngineSource, i: Interpreter, parsed: Parsed, words: list[str]) -> None:
+    def __init__(
+        self,
+        source: EngineSource,
+        i: Interpreter,
+        parsed: Parsed,
+        words: list[str],
+        precedent: Precedent | None,
+    ) -> None:
         self.i = i
+        self.precedent = precedent
+        self.begun: Filled | None = None
         self.start = probes.STARTS[source.engine]
         self.parsed = parsed
         self.words = words
@@ -115,27 +128,63 @@ class _Run:
         self.spent = False
         self.record: Instance | None = None
 
-    def resolution(self, keep: Callable[[Instance | None], None] | None = None) -> Resolution:
-        """Run, report, and undo what the run changed; `keep` is called with the record before that."""
+    def resolution(self, keep: Keep | None = None) -> Resolution:
+        """Run, report, and undo what the run changed; `keep` is called before that."""
         i = self.i
         i.begin(FUEL)
+        i.outside.when_filled = self._filled
         try:
-            self._guarded(self._start)
-            if self.record is None:
-                self.record = i.outside.record
-            resolved = self.record
-            reporter = Reporter(i, self.parsed)
-            before = len(i.machine.possible)
-            fields = reporter.fields(resolved) if resolved is not None else ()
-            if self.rejected is None and not self.spent and self.start.check and resolved is not None:
-                self.phase = "check"
-                self._guarded(self._check)
-            report = self._report(reporter, fields, before)
+            report, ended = self._followed()
             if keep is not None:
-                keep(resolved)
+                keep(ended)
             return report
         finally:
             i.end()
+
+    def _followed(self) -> tuple[Resolution, Ended]:
+        try:
+            return self._run()
+        except Covered as covered:
+            assert self.precedent is not None
+            report = self.precedent.resolved(self.i, covered, self.parsed)
+            return report, self.precedent.outcome(covered)
+
+    def _filled(self, i: Interpreter, record: Instance) -> None:
+        """The record is filled and start-up code begins: see whether the rest is known already."""
+        self.begun = now = filled(i, record)
+        names = self.precedent.covers(i, now, self._asked) if self.precedent is not None else None
+        if names is not None:
+            raise Covered(names, now)
+        i.inputs_read.clear()
+
+    @functools.cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(Reporter(self.i, self.parsed).asked)
+
+    def _run(self) -> tuple[Resolution, Ended]:
+        i = self.i
+        self._guarded(self._start)
+        left = i.machine.fuel
+        if self.record is None:
+            self.record = i.outside.record
+        resolved = self.record
+        reporter = Reporter(i, self.parsed)
+        before = len(i.machine.possible)
+        fields = reporter.fields(resolved) if resolved is not None else ()
+        if self.rejected is None and not self.spent and self.start.check and resolved is not None:
+            self.phase = "check"
+            self._guarded(self._check)
+        report = self._report(reporter, fields, before)
+        comes_last = left == i.outside.fuel_left and resolved is i.outside.record
+        usable = comes_last and not self.spent and self.rejected is None
+
+        def precedent() -> Precedent | None:
+            return (
+                Precedent(i, self.begun, self._asked, report) if usable and self.begun is not None else None
+            )
+
+        written = dict(i.outside.environment.written)
+        return report, Ended(resolved, written, is_copy=False, precedent=precedent)
 
     def _guarded(self, run: Any) -> None:
         try:
