@@ -13,7 +13,7 @@ from assay.flow import EngineSource, baseline, resolve
 from assay.flow.resolution import Resolution
 
 ENGINE = """
-import argparse, copy, dataclasses, os
+import argparse, copy, dataclasses, functools, os
 from typing import Optional, List
 
 @dataclasses.dataclass
@@ -40,6 +40,14 @@ class ServerArgs:
 
     def check_server_args(self):
 @check
+
+SEEN = 0
+KEPT = []
+NAMED = {}
+
+@functools.cache
+def cached():
+    return SEEN.wanted
 
 def helper(record):
     return record.wanted
@@ -141,6 +149,68 @@ def test_what_comes_before_and_after_the_record_counts_too(tmp_path: Path, check
     run_a, beside, alone = both(source(tmp_path, body, check, end), "--wanted", "5")
     assert beside == alone
     assert not is_taken(run_a, beside)
+
+
+LAST = "\nreturn ServerArgs.from_cli_args(raw_args)"
+BEFORE = [
+    "if raw_args.wanted > 4:\n    raise ValueError('no')",
+    "if raw_args.wanted > 4:\n    raw_args.other = 8",
+    "raw_args.wanted = raw_args.wanted * 2",
+    "raw_args.other = raw_args.wanted",
+    "raw_args.other = raw_args.wanted or 3",
+    "raw_args.other = 8 if isinstance(raw_args.wanted, int) else 9",
+    "raw_args.other = 8 if raw_args.wanted is None else 9",
+    "raw_args.other = type(raw_args.wanted).__name__",
+    "raw_args.other = vars(raw_args)['wanted']",
+    "raw_args.other = f'{raw_args.wanted}'",
+    "raw_args.other = [raw_args.wanted]",
+    "raw_args.other = len(argv)",
+    "raw_args.other = argv[-1]",
+    "raw_args.other = argv[1:]",
+    "raw_args.other = argv + ['x']",
+    "raw_args.other = argv == ['--model-path', 'm']",
+    "raw_args.other = 8 if argv else 9",
+    "raw_args.other = argv.index('--model-path')",
+    "raw_args.other = ' '.join(argv)",
+    "for word in argv:\n    raw_args.other = word",
+    "if '--wanted' in argv:\n    raw_args.other = 8",
+    "if '--other' in argv:\n    raw_args.other = 8",
+    "if any(word == '--wanted' for word in argv):\n    raw_args.other = 8",
+    "argv.append('x')\nraw_args.other = '5' in argv",
+    "raw_args.other = os.environ.get('X', 3)",
+    "setattr(raw_args, 'other', getattr(raw_args, 'wan' + 'ted'))",
+]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_whatever_is_done_before_the_record_is_filled(tmp_path: Path, before: str) -> None:
+    made = source(tmp_path, "self.model_path = 'n'", end=before + LAST)
+    _, beside, alone = both(made, "--wanted", "5")
+    assert beside == alone
+    _, beside, alone = both(made, "--words", "a", "b")
+    assert beside == alone
+
+
+@pytest.mark.parametrize(
+    ("kept", "seen"),
+    [
+        ("global SEEN\nSEEN = raw_args.wanted", "SEEN"),
+        ("KEPT.append(raw_args.wanted)", "KEPT[-1]"),
+        ("NAMED['x'] = raw_args.wanted", "NAMED.get('x', 3)"),
+        ("ServerArgs.seen = raw_args.wanted", "self.seen"),
+        ("os.environ['X'] = str(raw_args.wanted)", "os.environ['X']"),
+        ("global SEEN\nSEEN = raw_args", "SEEN.wanted"),
+        ("global SEEN\nSEEN = lambda: raw_args.wanted", "SEEN()"),
+        ("global SEEN\nSEEN = raw_args\ncached()", "cached()"),
+    ],
+)
+def test_what_is_kept_elsewhere_is_another_way_to_the_option(tmp_path: Path, kept: str, seen: str) -> None:
+    made = source(tmp_path, f"self.other = {seen}", end=kept + LAST)
+    _, beside, alone = both(made, "--wanted", "5")
+    assert beside == alone
+    held = beside.field("other")
+    assert held is not None
+    assert str(held.value) == "5"
 
 
 def test_a_line_that_perhaps_sets_the_option_counts(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.flow import classes
-from assay.flow.interpreter import Interpreter
+from assay.flow.interpreter import COMMAND_LINE, Interpreter
 from assay.flow.machine import same
 from assay.flow.values import (
     MISSING,
@@ -125,7 +125,7 @@ def _read(i: Interpreter, owner: Instance, name: str) -> None:
         i.machine.reads.add(f"option {name}")
         i.inputs_read.add(f"option {name}")
     elif owner is i.outside.namespace:
-        i.inputs_read.add("*")
+        i.inputs_read.add(COMMAND_LINE)
     elif name in owner.origins:
         i.machine.reads |= owner.origins[name]
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from assay.flow.copying import deep_copy
-from assay.flow.interpreter import Interpreter
-from assay.flow.machine import same
-from assay.flow.report import Reporter
+from assay.flow.handing import Filled, Handing, handing, inputs, is_same, variables
+from assay.flow.interpreter import COMMAND_LINE, Interpreter
+from assay.flow.report import Reporter, asked_in
 from assay.flow.resolution import Resolution
-from assay.flow.values import MISSING, Instance, VDict, VList
-from assay.source import Parsed
+from assay.flow.values import MISSING, Instance, VList, adopt_all
+from assay.source import Constant, Parsed
+
+_EVERYTHING = frozenset({"*", COMMAND_LINE})
 
 
 @dataclass(frozen=True)
@@ -41,40 +43,6 @@ class Ended:
 Keep = Callable[[Ended], None]
 
 
-@dataclass(frozen=True)
-class Filled:
-    """What stands when a run has filled its record and start-up code is about to begin."""
-
-    inputs: Mapping[str, Any]
-    """The options and variables: `option tp_size`, `environment PATH`."""
-    gaps: Mapping[str, int]
-    """What was not understood so far."""
-    way: tuple[Any, ...]
-    """The calls and tests on the way here, and what they depended on."""
-    fuel: int
-    """Steps that are left."""
-    is_plain: bool
-    """Whether nothing else has happened yet: no line logged, no test left open, nothing that may raise."""
-
-
-def filled(i: Interpreter, record: Instance) -> Filled:
-    """What stands now."""
-    machine = i.machine
-    happened = (machine.possible, machine.pendings, machine.assumed, machine.tries, i.log, i.writes)
-    return Filled(
-        inputs=_inputs(record, i.outside.environment.written),
-        gaps=dict(machine.gaps),
-        way=(tuple(i.trace), tuple(machine.guards), frozenset(machine.reads)),
-        fuel=machine.fuel,
-        is_plain=not any(happened) and not i.environment_writes,
-    )
-
-
-def _inputs(record: Instance, environment: Mapping[str, Any]) -> dict[str, Any]:
-    options = {f"option {name}": value for name, value in record.attributes.items()}
-    return options | {f"environment {name}": value for name, value in environment.items()}
-
-
 class Covered(Exception):
     """The rest of a run is that of its precedent; raised to leave the run where its start-up code begins."""
 
@@ -91,13 +59,14 @@ class Precedent:
     or writes, the rest is the same too.
     """
 
-    def __init__(self, i: Interpreter, begun: Filled, asked: frozenset[str], resolution: Resolution) -> None:
+    def __init__(self, i: Interpreter, begun: Filled, parsed: Parsed, resolution: Resolution) -> None:
         """To be called at the end of the run, while what it changed still stands."""
         record = i.outside.record
         assert record is not None
-        self._i, self._begun, self._asked, self._resolution = i, begun, asked, resolution
+        self._i, self._begun, self._parsed, self._resolution = i, begun, parsed, resolution
+        self._asked = asked_in(parsed)
         self._read = frozenset(i.inputs_read)
-        ended = _inputs(record, i.outside.environment.written)
+        ended = inputs(record, i.outside.environment.written)
         self._written = {
             name: value for name, value in ended.items() if begun.inputs.get(name, MISSING) is not value
         }
@@ -105,17 +74,46 @@ class Precedent:
             self._read, self._written, begun.inputs.keys() - ended.keys()
         )
         self._record = deep_copy(record, {})
+        self._handing: Any = MISSING
 
-    def covers(self, i: Interpreter, now: Filled, asked: frozenset[str]) -> frozenset[str] | None:
+    def foreseen(
+        self, i: Interpreter, parsed: Parsed, words: Sequence[str], run: Callable[[VList], Any], fuel: int
+    ) -> Filled | None:
+        """What will stand when a run with that command line has filled its record; None if that is not known.
+
+        Args:
+            i: the interpreter, between two runs.
+            parsed: the command line.
+            words: its words.
+            run: follows the program with some words, as the run would.
+            fuel: the steps that the run has.
+        """
+        if i is not self._i:
+            return None
+        if self._handing is MISSING:
+            self._handing = handing(i, run, self._parsed.namespace, self._begun, fuel)
+        way: Handing | None = self._handing
+        changed = _changed(self._parsed.namespace, parsed.namespace)
+        if way is None or changed is None or any(word in way.words for word in words):
+            return None
+        options = {name: value for name, value in self._begun.inputs.items() if name.startswith("option ")}
+        options |= {name: changed[source] for name, source in way.sources.items() if source in changed}
+        now = options | variables(i.outside.environment.written)
+        then = self._begun.inputs
+        if not all(is_same(now.get(name, MISSING), then.get(name, MISSING)) for name in way.variables):
+            return None
+        return replace(self._begun, inputs=now)
+
+    def covers(self, i: Interpreter, now: Filled, parsed: Parsed) -> frozenset[str] | None:
         """The inputs by which a run differs that begins like this; None if it has to be followed."""
         then = self._begun
-        if i is not self._i or "*" in self._read or not (then.is_plain and now.is_plain):
+        if i is not self._i or self._read & _EVERYTHING or not (then.is_plain and now.is_plain):
             return None
         if (then.gaps, then.way) != (now.gaps, now.way):
             return None
-        differing = {f"option {name}" for name in asked ^ self._asked}
+        differing = {f"option {name}" for name in asked_in(parsed) ^ self._asked}
         for name in then.inputs.keys() | now.inputs.keys():
-            if not _is_same(then.inputs.get(name, MISSING), now.inputs.get(name, MISSING)):
+            if not is_same(then.inputs.get(name, MISSING), now.inputs.get(name, MISSING)):
                 differing.add(name)
         return None if differing & self._touched else frozenset(differing)
 
@@ -145,12 +143,18 @@ class Precedent:
         return Ended(record, environment, is_copy=True)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are the same, also in the types of what they hold: 1, 1.0 and True are not."""
-    if one is other or type(one) is not type(other):
-        return one is other
-    if isinstance(one, tuple) or type(one) is VList:
-        return len(one) == len(other) and all(_is_same(a, b) for a, b in zip(one, other, strict=True))
-    if type(one) is VDict:
-        return list(one) == list(other) and all(_is_same(each, other[key]) for key, each in one.items())
-    return same(one, other)
+def _changed(one: Mapping[str, Constant], other: Mapping[str, Constant]) -> dict[str, Any] | None:
+    """The values of a namespace that differ from another's; None if one of them is not known in both."""
+    if one.keys() != other.keys():
+        return None
+    found: dict[str, Any] = {}
+    for name, then in one.items():
+        now = other[name]
+        if now is then or not (now.known or then.known):
+            continue
+        if not (now.known and then.known):
+            return None
+        value = adopt_all(now.value)
+        if not is_same(adopt_all(then.value), value):
+            found[name] = value
+    return found

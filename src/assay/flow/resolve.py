@@ -12,10 +12,11 @@ import msgspec
 from assay.engines import engine_named, probes
 from assay.facts import Facts
 from assay.flow import attributes, calls, expressions, statements
+from assay.flow.handing import Filled, filled
 from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
-from assay.flow.precedent import Covered, Ended, Filled, Keep, Precedent, filled
+from assay.flow.precedent import Covered, Ended, Keep, Precedent
 from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
@@ -131,10 +132,11 @@ class _Run:
     def resolution(self, keep: Keep | None = None) -> Resolution:
         """Run, report, and undo what the run changed; `keep` is called before that."""
         i = self.i
+        covered = self._foreseen()
         i.begin(FUEL)
         i.outside.when_filled = self._filled
         try:
-            report, ended = self._followed()
+            report, ended = self._followed() if covered is None else self._taken(covered)
             if keep is not None:
                 keep(ended)
             return report
@@ -145,21 +147,33 @@ class _Run:
         try:
             return self._run()
         except Covered as covered:
-            assert self.precedent is not None
-            report = self.precedent.resolved(self.i, covered, self.parsed)
-            return report, self.precedent.outcome(covered)
+            return self._taken(covered)
+
+    def _taken(self, covered: Covered) -> tuple[Resolution, Ended]:
+        assert self.precedent is not None
+        report = self.precedent.resolved(self.i, covered, self.parsed)
+        return report, self.precedent.outcome(covered)
+
+    def _foreseen(self) -> Covered | None:
+        """Whether all of this run is known before it begins."""
+        if self.precedent is None:
+            return None
+        now = self.precedent.foreseen(self.i, self.parsed, self.words, self._call, FUEL)
+        if now is None:
+            return None
+        names = self.precedent.covers(self.i, now, self.parsed)
+        if names is None:
+            self.precedent = None  # the run would only find the same
+            return None
+        return Covered(names, now)
 
     def _filled(self, i: Interpreter, record: Instance) -> None:
         """The record is filled and start-up code begins: see whether the rest is known already."""
         self.begun = now = filled(i, record)
-        names = self.precedent.covers(i, now, self._asked) if self.precedent is not None else None
+        names = self.precedent.covers(i, now, self.parsed) if self.precedent is not None else None
         if names is not None:
             raise Covered(names, now)
         i.inputs_read.clear()
-
-    @functools.cached_property
-    def _asked(self) -> frozenset[str]:
-        return frozenset(Reporter(self.i, self.parsed).asked)
 
     def _run(self) -> tuple[Resolution, Ended]:
         i = self.i
@@ -180,7 +194,7 @@ class _Run:
 
         def precedent() -> Precedent | None:
             return (
-                Precedent(i, self.begun, self._asked, report) if usable and self.begun is not None else None
+                Precedent(i, self.begun, self.parsed, report) if usable and self.begun is not None else None
             )
 
         written = dict(i.outside.environment.written)
@@ -198,15 +212,19 @@ class _Run:
     def _start(self) -> None:
         i = self.i
         i.outside.namespace = self._namespace()
-        state = i.modules.state(self.start.module)
-        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
-        if function is MISSING:
+        made = self._call(VList(self.words))
+        if made is MISSING:
             i.machine.gap(f"{self.start.module}.{self.start.function} is not there")
             self.spent = True
-            return
-        made = i.force(i.call(function, [VList(self.words)], {}))
-        if isinstance(made, Instance):
+        elif isinstance(made, Instance):
             self.record = made
+
+    def _call(self, words: VList) -> Any:
+        """What the program makes of these words; `MISSING` if there is no such function."""
+        i = self.i
+        state = i.modules.state(self.start.module)
+        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
+        return MISSING if function is MISSING else i.force(i.call(function, [words], {}))
 
     def _check(self) -> None:
         method = attributes.find(self.i, self.record, self.start.check)
