@@ -1,8 +1,6 @@
 """`python -m assay`."""
 
-import sys
-
-from assay.cli import main
+from assay.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.flow import classes
-from assay.flow.interpreter import Interpreter
+from assay.flow.interpreter import COMMAND_LINE, Interpreter
 from assay.flow.machine import same
 from assay.flow.values import (
     MISSING,
@@ -88,6 +88,7 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     if name == "__class__":
         return cls
     if name == "__dict__":
+        takes_all(i, owner)
         return owner.attributes
     value = classes.class_attribute(cls, name)
     if value is not MISSING:
@@ -122,8 +123,18 @@ def _noted(strict: Strict, owner: Instance, name: str) -> Any:
 def _read(i: Interpreter, owner: Instance, name: str) -> None:
     if isinstance(owner.cls, Class) and owner.cls.is_record:
         i.machine.reads.add(f"option {name}")
+        i.inputs_read.add(f"option {name}")
+    elif owner is i.outside.namespace:
+        i.inputs_read.add(COMMAND_LINE)
     elif name in owner.origins:
         i.machine.reads |= owner.origins[name]
+
+
+def takes_all(i: Interpreter, owner: Any) -> None:
+    """Note that somebody takes everything that an object holds, whatever its names."""
+    is_record = isinstance(owner, Instance) and isinstance(owner.cls, Class) and owner.cls.is_record
+    if is_record or owner is i.outside.namespace:
+        i.inputs_read.add("*")
 
 
 def _bound(i: Interpreter, value: Any, owner: Any, cls: Any) -> Any:

@@ -144,6 +144,7 @@ _PLAIN_TYPES: dict[Any, Any] = {VList: list, VDict: dict, VSet: set}
 
 def _vars(i: Interpreter, value: Any = None) -> Any:
     value = i.force(value)
+    attributes.takes_all(i, value)
     return value.attributes if isinstance(value, Instance) else i.machine.unknown("vars()")
 
 

@@ -267,6 +267,8 @@ def _frame(
     i: Interpreter, function: Function, arguments: list[Any], keywords: dict[str, Any]
 ) -> Frame | None:
     frame = Frame(function.module, function.closure)
+    if i.outside.record is None:
+        i.early_frames.append(frame)
     frame.function = function
     frame.receiver = arguments[0] if arguments else None
     problem = _bind(function, arguments, dict(keywords), frame.names)

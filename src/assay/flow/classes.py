@@ -198,6 +198,7 @@ def _fill(i: Interpreter, made: Instance, cls: Class, arguments: list[Any], keyw
     if after is not MISSING:
         i.outside.begins(i, made)
         i.call(after, [made], {})
+        i.outside.has_begun(i, made)
 
 
 def matches(i: Interpreter, error: Any, handled: Any) -> bool:

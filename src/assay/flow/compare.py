@@ -10,8 +10,8 @@ from typing import Any
 from assay.engines import probes
 from assay.facts import Facts
 from assay.flow.comparison import Difference, WriteBack
-from assay.flow.copying import deep_copy
 from assay.flow.interpreter import Interpreter
+from assay.flow.precedent import Ended, Precedent
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.explain import Explainer
 from assay.flow.reach.follow import followed
@@ -40,6 +40,7 @@ class Baseline:
     ) -> None:
         self._source, self._facts, self._read_config = source, facts, read_config
         self._record: Instance | None = None
+        self._precedent: Precedent | None = None
         self._changes: Any = {}
         self._engine: Engine | None = None
         self._classified: Readers | None = None
@@ -48,8 +49,8 @@ class Baseline:
             resolve(source, facts, words, read_config=read_config)
         self.resolution: Resolution = resolve(source, facts, words, read_config=read_config, keep=self._keep)
 
-    def _keep(self, record: Instance | None) -> None:
-        self._record = record
+    def _keep(self, ended: Ended) -> None:
+        self._record, self._precedent = ended.record, ended.precedent()
         self._changes = self._interpreter.machine.changes(0)
 
     @property
@@ -96,15 +97,15 @@ class Baseline:
         self, words: Sequence[ArgumentWord], *, read_config: ReadConfig | None = None
     ) -> Alternative:
         """Run B, with these words after the entry point; `read_config` is A's where none is given."""
-        kept: list[tuple[Instance, dict[str, Any]]] = []
-
-        def keep(record: Instance | None) -> None:
-            if record is not None:
-                written = dict(self._interpreter.outside.environment.written)
-                kept.append((deep_copy(record, {}), written))
-
-        reader = read_config or self._read_config
-        found = resolve(self._source, self._facts, words, read_config=reader, keep=keep)
+        kept: list[tuple[Instance, dict[str, Any]] | None] = []
+        found = resolve(
+            self._source,
+            self._facts,
+            words,
+            read_config=read_config or self._read_config,
+            keep=lambda ended: kept.append(ended.kept()),
+            precedent=self._precedent,
+        )
         return Alternative(self, found, kept[-1] if kept else None)
 
     def difference(self, record: Instance, environment: dict[str, Any], fields: Sequence[str]) -> Difference:

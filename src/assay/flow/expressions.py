@@ -291,6 +291,8 @@ def _joined(i: Interpreter, node: ast.JoinedStr, frame: Frame) -> Any:
 
 def _comprehension(i: Interpreter, node: Any, frame: Frame) -> Any:
     inner = Frame(frame.module, frame)
+    if i.outside.record is None:
+        i.early_frames.append(inner)
     inner.function, inner.receiver = frame.function, frame.receiver
     inner.guards = frame.guards
     found: list[Any] = []

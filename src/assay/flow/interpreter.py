@@ -33,6 +33,9 @@ NATIVE_FAULTS = (
     AssertionError,
 )
 MAX_DEPTH = 64
+COMMAND_LINE = "what the parser gives"
+"""Names that as something that is read."""
+_NOT_FORCED = frozenset({Deferred, Choice, External})
 
 
 class Interpreter:
@@ -63,6 +66,11 @@ class Interpreter:
         self.site: tuple[Any, ast.AST] | None = None
         self.running: list[ast.AST] = []
         """The functions that are being executed."""
+        self.early_frames: list[Frame] = []
+        """Those of calls that began before the record was filled."""
+        self.inputs_read: set[str] = set()
+        """The options and variables that start-up code has read since it has its record: `option tp_size`,
+        `environment PATH`; `*` where it took all of them, and `COMMAND_LINE`."""
         self.trace: list[tuple[str, int, str]] = []
 
     def begin(self, fuel: int) -> None:
@@ -72,6 +80,7 @@ class Interpreter:
         machine.possible, machine.gaps = [], {}
         self.writes, self.log, self.environment_writes = [], [], []
         self.outside.record = None
+        self.inputs_read, self.early_frames = set(), []
 
     def end(self) -> None:
         """After a run: undo what it did to anything that outlives it."""
@@ -93,6 +102,8 @@ class Interpreter:
 
     def force(self, value: Any) -> Any:
         """The value as far as the present path decides it."""
+        if value.__class__ not in _NOT_FORCED:  # nearly all: this is the most frequent call of all
+            return value
         passed: set[tuple[str, str]] = set()
         while True:
             if isinstance(value, Deferred):

@@ -30,7 +30,7 @@ MAX_LEAVES = 16
 Conditions = list[tuple[Unknown, bool]]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Held:
     """A test that stands between the start and the present statement."""
 

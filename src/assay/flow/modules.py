@@ -13,6 +13,11 @@ from assay.source import Module, Modules, absolute, collect_bindings
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
+def _stands_in(statement: ast.stmt, lines: list[int]) -> bool:
+    """Whether one of these lines is part of a statement."""
+    return any(statement.lineno <= line <= (statement.end_lineno or line) for line in lines)
+
+
 class ModuleState:
     """One module of the tree, as far as it has been evaluated."""
 
@@ -39,11 +44,11 @@ class ModuleState:
     def rebound(self) -> frozenset[str]:
         """Module-level names that some function declares `global`, or replaces from another module."""
         if self._rebound is None:
-            found: set[str] = set()
-            if any(line.lstrip().startswith("global ") for line in self.module.lines):
-                nodes = ast.walk(self.module.tree)
-                found = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
-            self._rebound = frozenset(found) | self._replaced
+            lines = [at for at, line in enumerate(self.module.lines, 1) if "global" in line]
+            own = (each for each in self.module.tree.body if lines and _stands_in(each, lines))
+            nodes = (node for statement in own for node in ast.walk(statement))
+            own_names = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+            self._rebound = self._replaced | own_names
         return self._rebound
 
 

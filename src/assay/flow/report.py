@@ -33,7 +33,7 @@ class Reporter:
 
     def __init__(self, i: Interpreter, parsed: Parsed) -> None:
         self.i = i
-        self.asked = {given.option.field or given.option.dest for given in parsed.given}
+        self.asked = asked_in(parsed)
         self._guards: dict[int, Guard] = {}
 
     # ------------------------------------------------------------ fields
@@ -42,9 +42,10 @@ class Reporter:
         """Every option of the record."""
         cls = record.cls
         names = [name for name, _ in cls.fields] if isinstance(cls, Class) and cls.fields is not None else []
-        return tuple(self._field(name, record.attributes.get(name, MISSING)) for name in names)
+        return tuple(self.field(name, record.attributes.get(name, MISSING)) for name in names)
 
-    def _field(self, name: str, value: Any) -> FieldValue:
+    def field(self, name: str, value: Any) -> FieldValue:
+        """One option that holds this value."""
         value = self.i.force(value)
         origin = self.i.outside.provenance.get(name)
         shown = plain(value)
@@ -174,6 +175,11 @@ class Reporter:
         """What was not understood."""
         found = sorted(self.i.machine.gaps.items(), key=lambda item: (-item[1], item[0]))
         return tuple(Gap(reason=reason, count=count) for reason, count in found[:200])
+
+
+def asked_in(parsed: Parsed) -> frozenset[str]:
+    """The options that a command line gives, by field."""
+    return frozenset(given.option.field or given.option.dest for given in parsed.given)
 
 
 def certain(guards: tuple[Held, ...]) -> bool:

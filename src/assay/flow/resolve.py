@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ import msgspec
 from assay.engines import engine_named, probes
 from assay.facts import Facts
 from assay.flow import attributes, calls, expressions, statements
+from assay.flow.handing import Filled, filled
 from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.namesakes import Namesakes
 from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
+from assay.flow.precedent import Covered, Ended, Keep, Precedent
 from assay.flow.replacing import replaced_names
 from assay.flow.report import Reporter
 from assay.flow.requirements import with_requirements
@@ -75,12 +77,12 @@ class EngineSource:
 def make_interpreter(modules: Modules, facts: Facts) -> Interpreter:
     """An interpreter of that tree under these facts."""
     made = Interpreter(modules, FUEL, Outside(facts))
-    made.evaluate = lambda node, frame: expressions.evaluate(made, node, frame)
-    made.execute = lambda node, frame: statements.execute(made, node, frame)
-    made.run_block = lambda body, frame: statements.run_block(made, body, frame)
+    made.evaluate = functools.partial(expressions.evaluate, made)
+    made.execute = functools.partial(statements.execute, made)
+    made.run_block = functools.partial(statements.run_block, made)
     made.run_assign = lambda target, value, frame: statements.assign(made, target, value, frame, set())
-    made.call = lambda function, arguments, keywords: calls.call(made, function, arguments, keywords)
-    made.attribute = lambda owner, name: attributes.find(made, owner, name)
+    made.call = functools.partial(calls.call, made)
+    made.attribute = functools.partial(attributes.find, made)
     return made
 
 
@@ -90,7 +92,8 @@ def resolve(
     arguments: Sequence[ArgumentWord],
     *,
     read_config: ReadConfig | None = None,
-    keep: Callable[[Instance | None], None] | None = None,
+    keep: Keep | None = None,
+    precedent: Precedent | None = None,
 ) -> Resolution:
     """What the engine makes of its arguments at its start, as far as the facts tell.
 
@@ -100,22 +103,33 @@ def resolve(
             are taken as the engine's own metadata requires them, where the tree has it.
         arguments: the words that the engine's own parser sees.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
-        keep: called with the record while what the start has changed still stands.
+        keep: called with what the start has come to, while what it has changed still stands.
+        precedent: an earlier run under the same facts: where the rest of this one must be the same, it is not
+            carried out, and nothing that it would have changed stands when `keep` is called.
     """
     parsed = parse(source.declarations, list(arguments), read_config)
     refused = [problem for problem in parsed.problems if problem.kind != "config-not-read"]
     if refused:
         rejection = Rejection(phase="parser", error="SystemExit", message=refused[0].message)
         return Resolution(status="rejected", rejection=rejection)
-    run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments])
+    run = _Run(source, source.interpreter(facts), parsed, [word.text for word in arguments], precedent)
     return run.resolution(keep)
 
 
 class _Run:
     """One interpretation of the start."""
 
-    def __init__(self, source: EngineSource, i: Interpreter, parsed: Parsed, words: list[str]) -> None:
+    def __init__(
+        self,
+        source: EngineSource,
+        i: Interpreter,
+        parsed: Parsed,
+        words: list[str],
+        precedent: Precedent | None,
+    ) -> None:
         self.i = i
+        self.precedent = precedent
+        self.begun: Filled | None = None
         self.start = probes.STARTS[source.engine]
         self.parsed = parsed
         self.words = words
@@ -124,27 +138,76 @@ class _Run:
         self.spent = False
         self.record: Instance | None = None
 
-    def resolution(self, keep: Callable[[Instance | None], None] | None = None) -> Resolution:
-        """Run, report, and undo what the run changed; `keep` is called with the record before that."""
+    def resolution(self, keep: Keep | None = None) -> Resolution:
+        """Run, report, and undo what the run changed; `keep` is called before that."""
         i = self.i
+        covered = self._foreseen()
         i.begin(FUEL)
+        i.outside.when_filled = self._filled
         try:
-            self._guarded(self._start)
-            if self.record is None:
-                self.record = i.outside.record
-            resolved = self.record
-            reporter = Reporter(i, self.parsed)
-            before = len(i.machine.possible)
-            fields = reporter.fields(resolved) if resolved is not None else ()
-            if self.rejected is None and not self.spent and self.start.check and resolved is not None:
-                self.phase = "check"
-                self._guarded(self._check)
-            report = self._report(reporter, fields, before)
+            report, ended = self._followed() if covered is None else self._taken(covered)
             if keep is not None:
-                keep(resolved)
+                keep(ended)
             return report
         finally:
             i.end()
+
+    def _followed(self) -> tuple[Resolution, Ended]:
+        try:
+            return self._run()
+        except Covered as covered:
+            return self._taken(covered)
+
+    def _taken(self, covered: Covered) -> tuple[Resolution, Ended]:
+        assert self.precedent is not None
+        report = self.precedent.resolved(self.i, covered, self.parsed)
+        return report, self.precedent.outcome(covered)
+
+    def _foreseen(self) -> Covered | None:
+        """Whether all of this run is known before it begins."""
+        if self.precedent is None:
+            return None
+        now = self.precedent.foreseen(self.i, self.parsed, self.words, self._call, FUEL)
+        if now is None:
+            return None
+        names = self.precedent.covers(self.i, now, self.parsed)
+        if names is None:
+            self.precedent = None  # the run would only find the same
+            return None
+        return Covered(names, now)
+
+    def _filled(self, i: Interpreter, record: Instance) -> None:
+        """The record is filled and start-up code begins: see whether the rest is known already."""
+        self.begun = now = filled(i, record)
+        names = self.precedent.covers(i, now, self.parsed) if self.precedent is not None else None
+        if names is not None:
+            raise Covered(names, now)
+        i.inputs_read.clear()
+
+    def _run(self) -> tuple[Resolution, Ended]:
+        i = self.i
+        self._guarded(self._start)
+        left = i.machine.fuel
+        if self.record is None:
+            self.record = i.outside.record
+        resolved = self.record
+        reporter = Reporter(i, self.parsed)
+        before = len(i.machine.possible)
+        fields = reporter.fields(resolved) if resolved is not None else ()
+        if self.rejected is None and not self.spent and self.start.check and resolved is not None:
+            self.phase = "check"
+            self._guarded(self._check)
+        report = self._report(reporter, fields, before)
+        comes_last = left == i.outside.fuel_left and resolved is i.outside.record
+        usable = comes_last and not self.spent and self.rejected is None
+
+        def precedent() -> Precedent | None:
+            return (
+                Precedent(i, self.begun, self.parsed, report) if usable and self.begun is not None else None
+            )
+
+        written = dict(i.outside.environment.written)
+        return report, Ended(resolved, written, is_copy=False, precedent=precedent)
 
     def _guarded(self, run: Any) -> None:
         try:
@@ -158,15 +221,19 @@ class _Run:
     def _start(self) -> None:
         i = self.i
         i.outside.namespace = self._namespace()
-        state = i.modules.state(self.start.module)
-        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
-        if function is MISSING:
+        made = self._call(VList(self.words))
+        if made is MISSING:
             i.machine.gap(f"{self.start.module}.{self.start.function} is not there")
             self.spent = True
-            return
-        made = i.force(i.call(function, [VList(self.words)], {}))
-        if isinstance(made, Instance):
+        elif isinstance(made, Instance):
             self.record = made
+
+    def _call(self, words: VList) -> Any:
+        """What the program makes of these words; `MISSING` if there is no such function."""
+        i = self.i
+        state = i.modules.state(self.start.module)
+        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
+        return MISSING if function is MISSING else i.force(i.call(function, [words], {}))
 
     def _check(self) -> None:
         method = attributes.find(self.i, self.record, self.start.check)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from assay.flow import classes, operations
+from assay.flow import attributes, classes, operations
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
@@ -84,6 +84,7 @@ def _fields(i: Interpreter, owner: Any) -> Any:
 def _asdict(i: Interpreter, owner: Any, **_keywords: Any) -> Any:
     owner = i.force(owner)
     if isinstance(owner, Instance) and isinstance(owner.cls, Class) and owner.cls.fields is not None:
+        attributes.takes_all(i, owner)
         return VDict({name: owner.attributes.get(name) for name, _ in owner.cls.fields})
     return i.machine.unknown("asdict of something that is no dataclass")
 
@@ -92,13 +93,18 @@ def _replace(i: Interpreter, owner: Any, **changes: Any) -> Any:
     owner = i.force(owner)
     if not isinstance(owner, Instance):
         return i.machine.unknown("replace of something that is no dataclass")
+    attributes.takes_all(i, owner)
     made = Instance(owner.cls)
     made.attributes.update(owner.attributes | changes)
     return made
 
 
 def _copy(i: Interpreter, value: Any, *_rest: Any) -> Any:
-    return deep_copy(i.force(value), {})
+    copies: dict[int, Any] = {}
+    made = deep_copy(i.force(value), copies)
+    if id(i.outside.record) in copies:
+        attributes.takes_all(i, i.outside.record)
+    return made
 
 
 SUPPRESS = Library(
@@ -130,6 +136,7 @@ def suppressed(i: Interpreter, manager: Instance, inside: Callable[[Any], Any]) 
 def _shallow(i: Interpreter, value: Any) -> Any:
     value = i.force(value)
     if isinstance(value, Instance):
+        attributes.takes_all(i, value)
         made = Instance(value.cls)
         made.attributes.update(value.attributes)
         return made

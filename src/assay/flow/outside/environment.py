@@ -34,14 +34,15 @@ class Environment:
             "pop": lambda i, _self, name, default=MISSING: self.pop(i, name, default),
             "setdefault": self._setdefault,
             "update": self._update,
-            "items": lambda _i, _self: VList(self.all().items()),
-            "keys": lambda _i, _self: VList(self.all()),
-            "copy": lambda _i, _self: VDict(self.all()),
-            "__iter__": lambda _i, _self: VList(self.all()),
+            "items": lambda i, _self: VList(self.all(i).items()),
+            "keys": lambda i, _self: VList(self.all(i)),
+            "copy": lambda i, _self: VDict(self.all(i)),
+            "__iter__": lambda i, _self: VList(self.all(i)),
         }
 
-    def all(self) -> dict[str, Any]:
+    def all(self, i: Interpreter) -> dict[str, Any]:
         """The variables that are known to be set."""
+        i.inputs_read.add("*")
         prefix = "environment:"
         given = {f.name.removeprefix(prefix): f.value for f in self.facts.facts if f.name.startswith(prefix)}
         merged = given | self.written
@@ -53,6 +54,7 @@ class Environment:
         if not isinstance(name, str):
             return Unknown("an environment variable of a name that is not known")
         i.machine.reads.add(f"environment {name}")
+        i.inputs_read.add(f"environment {name}")
         if i.machine.strict is not None:
             i.machine.strict.note((f"environment {name}",))
         if name in self.written:

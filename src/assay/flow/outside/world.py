@@ -38,6 +38,10 @@ class Outside:
         self.namespace: Any = None
         """What the command line parser gives."""
         self.record: Instance | None = None
+        self.when_filled: Callable[[Interpreter, Instance], None] = _ignored
+        """Called when the record has been filled and its own start-up code is about to begin."""
+        self.fuel_left = -1
+        """Steps that were left when the record's own start-up code had come to its end."""
         self.provenance: dict[str, Any] = {}
         self.overridden: dict[str, Any] = {}
         self.models: dict[str, Any] = {}
@@ -191,10 +195,16 @@ class Outside:
         """Whether a call declares options, which the room `source` has read already."""
         return any(isinstance(each, Instance) and each.cls is standard_library.PARSER for each in arguments)
 
-    def begins(self, _i: Interpreter, made: Instance) -> None:
+    def begins(self, i: Interpreter, made: Instance) -> None:
         """A record was filled and is about to be resolved."""
         if self.record is None and isinstance(made.cls, Class) and made.cls.is_record:
             self.record = made
+            self.when_filled(i, made)
+
+    def has_begun(self, i: Interpreter, made: Instance) -> None:
+        """A record's own start-up code has come to its end."""
+        if made is self.record:
+            self.fuel_left = i.machine.fuel
 
     def record_write(self, i: Interpreter, owner: Instance, name: str, value: Any, reads: set[str]) -> None:
         """The program assigns to an option."""
@@ -265,6 +275,10 @@ class Outside:
         """The config.json of the model at a path or of a name, or None if it is not known."""
         fact = self.facts.find(f"model:{path}")
         return None if fact is None else adopt_all(fact.value)
+
+
+def _ignored(_i: Interpreter, _record: Instance) -> None:
+    pass
 
 
 _KINDS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.reach.arguments import Arguments, Keywords, Spread, spread_value
@@ -117,7 +118,7 @@ def bind(run: Runner, callee: Context, function: Any, arguments: Arguments) -> N
     positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
     given: Keywords = dict(zip(positional, arguments.positional, strict=False))
     rest = arguments.positional[len(positional) :]
-    named = {*positional, *(each.arg for each in spec.kwonlyargs)}
+    named = dict.fromkeys((*positional, *(each.arg for each in spec.kwonlyargs)))
     extra = {name: value for name, value in keywords.items() if name not in named}
     given |= {name: value for name, value in keywords.items() if name in named}
     for name in named:
@@ -153,7 +154,12 @@ def _bind_rest(run: Runner, callee: Context, node: ast.arg, rest: list[Value], s
 
 
 def _bind_keywords(
-    run: Runner, callee: Context, node: ast.arg, extra: Keywords, spread: Spread | None, named: set[str]
+    run: Runner,
+    callee: Context,
+    node: ast.arg,
+    extra: Keywords,
+    spread: Spread | None,
+    named: Collection[str],
 ) -> None:
     made = run.engine.elements.one(("keywords", _of_a(run, callee)), lambda: Seq(node, "dict"))
     element = next(iter(made))

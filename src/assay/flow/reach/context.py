@@ -151,7 +151,7 @@ class Context:
         """The context that defined the function, for a nested one."""
         self.free: dict[str, Cell] = {}
         """Local names that nested functions may read."""
-        self.shares = defines_functions(node)
+        self.shares = defines_functions(node, state.module.lines)
         """Whether nested functions see its local names."""
         self.parameters: dict[str, Cell] = {}
         self.returned = Cell(("return", getattr(node, "name", "<lambda>")))

@@ -18,11 +18,12 @@ not known forbids it; not at all."""
 _NUMBERS = itertools.count(1)
 
 
-class Element:
-    """One thing that a value may be; compared by identity.
+class Element(float):
+    """One thing that a value may be; each is equal to itself only.
 
     Sets of them are gone through in an order that only depends on when they were made, so that two analyses
-    of one thing come out alike.
+    of one thing come out alike. For that it is a number: the hash is asked for millions of times, and that of
+    a number needs no call.
     """
 
     __slots__ = ("number",)
@@ -30,12 +31,13 @@ class Element:
 
     def __new__(cls, *_arguments: Any, **_keywords: Any) -> Self:
         """Number the elements as they are made."""
-        made = super().__new__(cls)
-        made.number = next(_NUMBERS)
+        number = next(_NUMBERS)
+        made = super().__new__(cls, number)
+        made.number = number
         return made
 
-    def __hash__(self) -> int:
-        return self.number
+    def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
+        """Nothing is left to do."""
 
 
 class Known(Element):
@@ -181,10 +183,11 @@ def joined(one: Value, other: Value) -> Value:
     if one <= other:
         return other
     found = one | other
-    if len(found) > MAX_THINGS and sum(isinstance(each, Thing) for each in found) > MAX_THINGS:
-        found = frozenset({*(each for each in found if not isinstance(each, Thing) or each is MANY), RUNTIME})
+    # Lists are made here because they take less time than generators; the order in a set stays the same.
+    if len(found) > MAX_THINGS and len([each for each in found if each.__class__ is Thing]) > MAX_THINGS:
+        found = frozenset({*[each for each in found if each.__class__ is not Thing or each is MANY], RUNTIME})
     elif RUNTIME in found:
-        found = frozenset(each for each in found if not isinstance(each, Thing) or each in _BROAD)
+        found = frozenset([each for each in found if each.__class__ is not Thing or each in _BROAD])
     if MANY in found or len(found) > MAX_ELEMENTS:
         return frozenset({*(each for each in found if not _is_one_of_many(each)), MANY})
     return found

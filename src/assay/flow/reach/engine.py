@@ -100,6 +100,8 @@ class Engine:
         """What each expression of a context came to in run A, where a comparison has asked for it."""
         self.last_of_a = 0
         """The number of run A's last element."""
+        self.writers: dict[tuple[Context, str], ast.AST] = {}
+        """By function and attribute: where it writes that, as far as anyone has asked."""
         self._effects: dict[Context, Event | None] = {}
         self._constant: dict[ast.AST, frozenset[ast.AST]] = {}
 

@@ -108,7 +108,7 @@ class Explainer:
             for context, (value, level, _) in cell.parts.items() if cell is not None else ():
                 only = next(iter(value - MARKS)) if len(value - MARKS) == 1 else None
                 known = isinstance(only, Known) and is_plain(only.value)
-                node = _writer(context, name)
+                node = self._writer(context, name)
                 yield WriteBack(
                     name=name,
                     known=known,
@@ -116,6 +116,12 @@ class Explainer:
                     certain=level == ALWAYS,
                     site=self.site(context, node),
                 )
+
+    def _writer(self, context: Context, name: str) -> ast.AST:
+        known = self.engine.writers
+        if (context, name) not in known:
+            known[context, name] = _writer(context, name)
+        return known[context, name]
 
     # ------------------------------------------------------------ run B
 

@@ -74,7 +74,7 @@ class Overlay:
         self.count = 0
         self._pair(engine.record, record)
         own = engine.i.outside.environment.written
-        for name in {*own, *environment}:
+        for name in {**own, **environment}:
             if not same(own.get(name, MISSING), environment.get(name, MISSING)):
                 self._change((0, f"environment {name}"))
 
@@ -86,7 +86,7 @@ class Overlay:
             return
         self._other[id(one)], self._back[id(other)] = other, id(one)
         self._alive += [one, other]
-        for name in {*one.attributes, *other.attributes}:
+        for name in one.attributes | other.attributes:
             a, b = one.attributes.get(name, MISSING), other.attributes.get(name, MISSING)
             if a is b or same(a, b):
                 continue
@@ -101,7 +101,7 @@ class Overlay:
     def _pair_cells(self, one: Instance, other: Instance) -> None:
         """Begin the cells of attributes that differ with what the other object holds."""
         element = next(iter(self.engine.elements.known(one)))
-        for name in {*one.attributes, *other.attributes}:
+        for name in one.attributes | other.attributes:
             cell = self.engine.cells.get(("attribute", element, name))
             if cell is not None and (id(one), name) in self.changed:
                 self._initial[cell] = self.engine.lift(other.attributes.get(name, MISSING))
@@ -221,7 +221,7 @@ class Overlay:
     def write_early(self, context: Context, cell: Cell, value: Value, level: int) -> None:
         """A write while the context is still running."""
         if cell in self._values or cell in self._parts or not value <= self.value(cell):
-            parts = self._parts.setdefault(cell, dict(cell.parts))
+            parts = self._own_parts(cell)
             part = parts.get(context)
             early = value if part is None else joined(part[0], value)
             if part is None or early != part[0]:
@@ -231,6 +231,13 @@ class Overlay:
     def parts(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]]:
         """Who writes a cell in run B, and what."""
         return self._parts.get(cell, cell.parts)
+
+    def _own_parts(self, cell: Cell) -> dict[Any, tuple[Value, int, bool]]:
+        """The same, to be changed."""
+        found = self._parts.get(cell)
+        if found is None:
+            found = self._parts[cell] = dict(cell.parts)
+        return found
 
     def initial(self, cell: Cell) -> Value:
         """What a cell holds in run B before anyone has written it."""
@@ -354,7 +361,7 @@ class Overlay:
             new = outcome.writes.get(cell)
             part = (new[0], min(new[1], self.level(context)), new[2]) if new is not None else None
             if (parts if parts is not None else cell.parts).get(context) != part:
-                parts = self._parts.setdefault(cell, dict(cell.parts))
+                parts = self._own_parts(cell)
                 if part is None:
                     parts.pop(context, None)
                 else:
@@ -388,15 +395,19 @@ class Overlay:
     def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
         for node, callee in old.edges:
             if (node, callee) not in outcome.edges:
-                callers = self._callers.setdefault(callee, dict(callee.callers))
-                callers.pop((context, node), None)
+                self._own_callers(callee).pop((context, node), None)
                 self._relevel(callee)
         for (node, callee), edge in outcome.edges.items():
             before_ = old.edges.get((node, callee))
             if before_ is None or before_.level != edge.level:
-                callers = self._callers.setdefault(callee, dict(callee.callers))
-                callers[(context, node)] = edge.level
+                self._own_callers(callee)[(context, node)] = edge.level
                 self._relevel(callee)
+
+    def _own_callers(self, context: Context) -> dict[tuple[Context, ast.AST], int]:
+        found = self._callers.get(context)
+        if found is None:
+            found = self._callers[context] = dict(context.callers)
+        return found
 
     def _relevel(self, context: Context) -> None:
         if context.is_root:
