@@ -84,6 +84,11 @@ _TABLES = (
     ),
     ("environment", "Names of variables, with their values."),
     ("libraries", "Names of Python distributions; case, `-`, `_` and `.` do not tell names apart."),
+    (
+        "live",
+        "Where the deployment runs now. `assay describe` writes it; `apply`, `status`, `promote` and "
+        "`rollback` go by it.",
+    ),
     ("trials", "assay starts servers only where this says."),
 )
 
@@ -294,7 +299,7 @@ found an error or a warning. 130: interrupted.
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("lint",), ("triage",), ("explain",), ("bench",)):
+    for verb in ((), ("describe",), ("lint",), ("triage",), ("explain",), ("bench",)):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())

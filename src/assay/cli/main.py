@@ -12,6 +12,7 @@ import cyclopts
 
 from assay import __version__
 from assay.cli.bench import bench
+from assay.cli.describe import describe
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.triage import explain, triage
@@ -25,6 +26,7 @@ app = cyclopts.App(
     help_format="plaintext",
     result_action="return_value",
 )
+app.command(describe)
 app.command(lint)
 app.command(triage)
 app.command(explain)

@@ -4,6 +4,7 @@ from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
+from assay.reports.live import described, live_json, remarks
 from assay.reports.machine import LINT_SCHEMA, lint_github, lint_json, lint_sarif
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
@@ -15,6 +16,7 @@ __all__ = [
     "bench_definitions",
     "bench_ladder",
     "bench_text",
+    "described",
     "diagnostic_text",
     "explain_text",
     "findings_json",
@@ -24,7 +26,9 @@ __all__ = [
     "lint_json",
     "lint_sarif",
     "lint_text",
+    "live_json",
     "printable",
+    "remarks",
     "together_text",
     "triage_json",
     "triage_text",

@@ -1,0 +1,145 @@
+"""Where a deployment is not as a reader of its unit would think: asked, resolved and running side by side."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from assay._masking import mask_words
+from assay._value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.facts.live import LiveDeployment
+
+Kind = Literal["not-reloaded", "not-restarted", "resolved-otherwise", "other-gpu-user", "not-serving"]
+
+
+class Difference(Value):
+    """Something that is not as a reader of the unit would think."""
+
+    kind: Kind
+    """Which."""
+    message: str
+    """What was asked and what runs."""
+    help: str
+    """What a person can do."""
+
+
+def differences(live: LiveDeployment) -> tuple[Difference, ...]:
+    """What a reader of the unit would not think; pure."""
+    return (*_of_unit(live), *_of_settings(live), *_of_gpus(live))
+
+
+def _of_unit(live: LiveDeployment) -> list[Difference]:
+    unit, found = live.unit, []
+    if unit is None:
+        return []
+    if unit.need_daemon_reload:
+        found.append(
+            Difference(
+                kind="not-reloaded",
+                message=f"{unit.unit} was edited but never reloaded: systemd still goes by the older text",
+                help="`systemctl daemon-reload` makes the next start use the newer one: see `systemctl cat`",
+            )
+        )
+    if live.process and live.starts and not _same_command(live.starts[-1].words, live.process.words):
+        found.append(
+            Difference(
+                kind="not-restarted",
+                message=f"process {live.process.pid} was started with other words than {unit.unit} has now",
+                help="the unit was changed after its last start; a restart would use: "
+                + " ".join(mask_words(live.starts[-1].words)),
+            )
+        )
+    if unit.main_pid is None or (live.served is not None and not live.served.models):
+        why = unit.active_state if unit.main_pid is None else "it runs, and does not answer"
+        found.append(
+            Difference(
+                kind="not-serving", message=f"{unit.unit} does not serve: {why}", help=_LOOK + unit.unit
+            )
+        )
+    return found
+
+
+_LOOK = "see `journalctl -u "
+
+
+def _same_command(asked: Sequence[str], running: Sequence[str]) -> bool:
+    """Whether the words could be the same: scripts get an interpreter, some programs rename themselves.
+
+    systemd's `$` is not resolved in `asked`: `${X}` may be anything, and a word `$X` any number of words.
+    """
+    tail = asked[1:]
+    if any(re.fullmatch(r"\$\w+", word) for word in tail) or not any(
+        word.startswith("--") for word in running
+    ):
+        return True
+    ran = running[max(len(running) - len(tail), 0) :]
+    return len(ran) == len(tail) and all(map(_could_be, tail, ran))
+
+
+def _could_be(asked: str, ran: str) -> bool:
+    parts = re.split(r"(\$\$|\$\{\w*\})", asked)
+    known = {"$$": r"\$"}
+    pattern = (known.get(part, ".*") if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    return re.fullmatch("".join(pattern), ran, re.DOTALL) is not None
+
+
+def _of_settings(live: LiveDeployment) -> list[Difference]:
+    settings = live.served.settings if live.served else {}
+    found = []
+    for flag, asked in _single_values(live.words):
+        name = flag.lstrip("-").replace("-", "_")
+        if name not in settings or mask_words((flag, asked)) != (flag, asked):
+            continue
+        resolved = settings[name]
+        if not isinstance(resolved, bool) and not _same_value(asked, resolved):
+            found.append(
+                Difference(
+                    kind="resolved-otherwise",
+                    message=f"{flag} {asked} was asked for, the server runs with {resolved}",
+                    help=f"`assay explain {flag.lstrip('-')}` says by which line",
+                )
+            )
+    return found
+
+
+def _single_values(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Options with exactly one value, as far as words alone can tell."""
+    found = []
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if not name.startswith("--"):
+            continue
+        after = list(words[at + 1 : at + 3])
+        if equals:
+            found.append((name, value))
+        elif after and not after[0].startswith("-") and (len(after) == 1 or after[1].startswith("-")):
+            found.append((name, after[0]))
+    return found
+
+
+def _same_value(asked: str, resolved: float | str | None) -> bool:
+    if isinstance(resolved, str):
+        return asked == resolved
+    try:
+        return resolved is not None and float(asked) == float(resolved)
+    except ValueError:
+        return resolved is None and asked.lower() in ("none", "null")
+
+
+def _of_gpus(live: LiveDeployment) -> list[Difference]:
+    if live.unit is None or not live.processes:
+        return []
+    others = [user for user in live.gpus.users if user.pid not in live.processes]
+    return [
+        Difference(
+            kind="other-gpu-user",
+            message=f"process {user.pid} ({user.name[:60]}) uses a GPU and is not of {live.unit.unit}"
+            + (f": {user.memory_mib} MiB" if user.memory_mib else ""),
+            help="measurements beside it say little; see whose it is",
+        )
+        for user in others
+    ]
