@@ -15,16 +15,19 @@ from pathlib import Path
 from assay.deployment import KEYS, Accelerator, Preset, accelerators, presets
 from assay.diagnostics import RULES
 from assay.errors import (
+    ApplyFailed,
     AssayError,
     CommandFailed,
     DeploymentError,
     EngineNotFound,
     HostError,
     InputError,
+    JournalError,
     MeasurementError,
     NotReady,
     OutcomeUnknown,
     Refused,
+    RestoreFailed,
     SourceError,
     TooManyFailures,
     UnknownIdiom,
@@ -280,6 +283,7 @@ def errors() -> str:
         *(HostError, Unreachable, CommandFailed, OutcomeUnknown),
         *(SourceError, EngineNotFound, UnknownIdiom),
         *(MeasurementError, NotReady, TooManyFailures),
+        *(ApplyFailed, RestoreFailed, JournalError),
     )
     rows = [
         [f"`{each.__name__}`", (each.__doc__ or "").splitlines()[0], str(each.exit_code)] for each in kinds
