@@ -303,7 +303,7 @@ found an error or a warning. 130: interrupted.
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("describe",), ("lint",), ("triage",), ("explain",), ("bench",)):
+    for verb in ((), ("describe",), ("lint",), ("triage",), ("explain",), ("bench",), *_ROLLOUT):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
@@ -311,6 +311,7 @@ def command_line() -> str:
     return "".join(parts)
 
 
+_ROLLOUT = (("apply",), ("status",), ("promote",), ("rollback",))
 _PLAIN = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 
 

@@ -21,6 +21,7 @@ from assay.facts import (
     differences,
     read_gpus,
     read_process,
+    same_command,
 )
 from assay.facts.gpus import parse_cuda, parse_gpu_users, parse_gpus, parse_nvlink
 from assay.facts.installed import environment_of, parse_installed
@@ -183,6 +184,21 @@ def test_differences() -> None:
     assert kinds(msgspec.structs.replace(live(), gpus=other)) == ["other-gpu-user"]
     silent = msgspec.structs.replace(live(), served=Served(url="http://127.0.0.1:30000"))
     assert kinds(silent) == ["not-serving"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        (("/usr/bin/numactl", "-N", "0", *WORDS), True),
+        (("/usr/bin/env", "A=1", *WORDS), True),
+        (("/bin/sh", "-c", f"exec {' '.join(WORDS)}"), True),
+        (("/bin/sh", "-c", f'exec {WORDS[0]} "$@"', "x", *WORDS[1:]), True),
+        (("/usr/bin/numactl", "-N", "0", *WORDS, "--x", "1"), False),
+        (("/bin/sh", "-c", f"exec {' '.join(WORDS)} --x 1"), False),
+    ],
+)
+def test_wrappers_give_way(asked: tuple[str, ...], same: bool) -> None:  # noqa: FBT001 -- a table
+    assert same_command(asked, WORDS) is same
 
 
 def test_differences_never_print_a_secret() -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from assay.hosts import Secret, SshHost
 
+PASSWORD = "assay-rig"  # noqa: S105 -- that of the rig's users
+
 
 class Rig:
     """Two machines, rig1 and rig2."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rig.rigs import Rig, wait_until
+from tests.rig.rigs import PASSWORD, Rig, wait_until
 
 from assay.deployment import quote_systemd
 from assay.errors import AssayError, CommandFailed, HostError, OutcomeUnknown, Unreachable
@@ -33,7 +33,7 @@ from assay.hosts import (
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
-PASSWORD = "assay-rig"  # noqa: S105 -- that of the rig's users
+
 PLANTED = "planted-s3cret"
 NOTICED_S = 12
 """A dead link is noticed within this: three keepalives of one second, and a busy machine."""

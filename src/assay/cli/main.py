@@ -15,6 +15,7 @@ from assay.cli.bench import bench
 from assay.cli.describe import describe
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
+from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
 from assay.errors import AssayError, InputError
 
@@ -31,6 +32,10 @@ app.command(lint)
 app.command(triage)
 app.command(explain)
 app.command(bench)
+app.command(apply)
+app.command(status)
+app.command(promote)
+app.command(rollback)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from assay._secret import Secret
-from assay.deployment import launch_of_words
+from assay.deployment import launch_of_words, unwrap
 from assay.engines.engine import Server, find_server
 
 if TYPE_CHECKING:
@@ -58,5 +58,6 @@ def url_of(words: Sequence[str]) -> str | None:
 
 
 def server_of(words: Sequence[str]) -> Server | None:
-    """The server that these words start, or None; they are taken as they are, with no shell between."""
-    return find_server(launch_of_words(tuple(words)))
+    """The one server that these words start, wrappers taken off; None if there is none, or several."""
+    found = [find_server(launch) for launch in unwrap(launch_of_words(tuple(words)))]
+    return found[0] if len(found) == 1 else None

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from assay._masking import mask_words
 from assay._value import Value
+from assay.deployment import launch_of_words, unwrap
+from assay.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.deployment import Launch
     from assay.facts.live import LiveDeployment
 
 Kind = Literal["not-reloaded", "not-restarted", "resolved-otherwise", "other-gpu-user", "not-serving"]
@@ -44,7 +47,7 @@ def _of_unit(live: LiveDeployment) -> list[Difference]:
                 help="`systemctl daemon-reload` makes the next start use the newer one: see `systemctl cat`",
             )
         )
-    if live.process and live.starts and not _same_command(live.starts[-1].words, live.process.words):
+    if live.process and live.starts and not same_command(live.starts[-1].words, live.process.words):
         found.append(
             Difference(
                 kind="not-restarted",
@@ -66,15 +69,32 @@ def _of_unit(live: LiveDeployment) -> list[Difference]:
 _LOOK = "see `journalctl -u "
 
 
-def _same_command(asked: Sequence[str], running: Sequence[str]) -> bool:
-    """Whether the words could be the same: scripts get an interpreter, some programs rename themselves.
+def same_command(asked: Sequence[str], running: Sequence[str]) -> bool:
+    """Whether the words could be the same; true where nobody can tell.
 
-    systemd's `$` is not resolved in `asked`: `${X}` may be anything, and a word `$X` any number of words.
+    Scripts get an interpreter, wrappers (`numactl`, `sh -c 'exec …'`) give way to what they start, and some
+    programs write other words over their own. systemd's `$` is not resolved in `asked`: `${X}` may be
+    anything, and a word `$X` any number of words.
     """
+    if not any(word.startswith("--") for word in running):
+        return True
+    launches = _unwrapped(asked)
+    if any(not word.known for launch in launches for word in launch.words):
+        return True
+    forms = [tuple(asked), *(tuple(word.text for word in launch.words) for launch in launches)]
+    return any(_could_run(form, running) for form in forms)
+
+
+def _unwrapped(asked: Sequence[str]) -> tuple[Launch, ...]:
+    try:
+        return unwrap(launch_of_words(tuple(asked)))
+    except InputError:  # wrappers without end
+        return ()
+
+
+def _could_run(asked: Sequence[str], running: Sequence[str]) -> bool:
     tail = asked[1:]
-    if any(re.fullmatch(r"\$\w+", word) for word in tail) or not any(
-        word.startswith("--") for word in running
-    ):
+    if any(re.fullmatch(r"\$\w+", word) for word in tail):
         return True
     ran = running[max(len(running) - len(tail), 0) :]
     return len(ran) == len(tail) and all(map(_could_be, tail, ran))
