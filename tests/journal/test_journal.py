@@ -156,6 +156,28 @@ def test_a_full_disk_leaves_whole_entries(tmp_path: Path) -> None:
         assert [str(entry.number) for entry in journal.entries()] == done.stdout.split()
 
 
+def test_many_that_begin_at_once(tmp_path: Path) -> None:
+    for each in range(5):
+        path = tmp_path / f"{each}.sqlite"
+        failures: list[Exception] = []
+
+        def begin(path: Path = path, failures: list[Exception] = failures) -> None:
+            try:
+                with opened(path) as journal:
+                    journal.append("s", "k", Note(text=""))
+            except JournalError as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=begin) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        with opened(path) as journal:
+            assert len(journal.entries()) == 6
+
+
 def test_two_at_once(tmp_path: Path) -> None:
     path = tmp_path / "j.sqlite"
     with run_writer(path) as one, run_writer(path) as two:

@@ -46,6 +46,11 @@ CREATE TRIGGER no_replace BEFORE INSERT ON entries
   BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
 """
 
+_WHAT_IT_IS = """
+SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+  (SELECT count(*) FROM sqlite_master)
+"""
+
 _T = TypeVar("_T")
 
 
@@ -169,15 +174,15 @@ class Journal:
 
     def _check(self) -> None:
         """Whether it is a journal of ours, or empty; before anything of it is changed."""
-        if (version := self._version()) > _VERSION:
+        # one statement, so one state: another process may be making it just now
+        version, application, tables = self._database.execute(_WHAT_IT_IS).fetchone()
+        if tables and application != _APPLICATION:
+            raise JournalError(f"{self.path} is another program's database", hint="name another file")
+        if version > _VERSION:
             raise JournalError(
                 f"{self.path} was written by a newer assay: its version is {version}, not {_VERSION}",
                 hint="use that assay, or name another journal",
             )
-        (application,) = self._database.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and application != _APPLICATION:
-            raise JournalError(f"{self.path} is another program's database", hint="name another file")
 
     def _create(self) -> None:
         for statement in _statements(_SCHEMA):

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.errors import CommandFailed, HostError, OutcomeUnknown, Refused, Unreachable
 from assay.facts import read_process
-from assay.hosts import Script, StartCommand, UnitState, start_commands, unit_processes, unit_state
-from assay.hosts.http import HttpAnswer, ask_http
+from assay.hosts import (
+    HttpAnswer,
+    Script,
+    StartCommand,
+    UnitState,
+    ask_http,
+    start_commands,
+    unit_processes,
+    unit_state,
+)
 from assay.rollout import scripts
 from assay.rollout.failure import parse_journal
 from assay.rollout.marks import Marks, parse_marks
