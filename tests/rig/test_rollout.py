@@ -322,6 +322,27 @@ def test_an_old_process_that_stays(rig: Rig) -> None:
     assert "--enable-mixed-chunk" not in command(rig)
 
 
+def test_memory_of_a_gpu_is_waited_for(rig: Rig) -> None:
+    """A driver that lets go of a process's memory only a while after its end."""
+    pid = rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT).strip()
+    smi = f"#!/bin/sh\n[ -e /run/held ] && echo 'GPU-1, {pid}, 100, python3'\ntrue\n"
+    rig.put({"/usr/local/bin/nvidia-smi": smi.encode(), "/run/held": b""})
+    try:
+        quick = replace(QUICK, stop_s=2.0)
+        outcome = failed(Attempt(rig, patience=quick).run(), "not-stopped")
+        assert f"process {pid} still holds memory of a GPU" in outcome.details
+        assert is_base(rig)
+        pid_now = rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT).strip()
+        rig.put({"/usr/local/bin/nvidia-smi": smi.replace(pid, pid_now).encode()})
+        threading.Timer(3, lambda: rig.inside("rm", "/run/held")).start()
+        second = Attempt(rig).run()
+        assert isinstance(second, Outcome), second
+        assert second.downtime_s > 1
+    finally:
+        rig.inside("rm", "-f", "/usr/local/bin/nvidia-smi", "/run/held")
+    back(rig)
+
+
 def test_a_port_that_another_takes(rig: Rig) -> None:
     serve = (
         "systemd-run",

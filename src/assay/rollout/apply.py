@@ -163,20 +163,24 @@ class _Run:
         self._down_since = time.monotonic()
         self._machine.act(scripts.STOP, "stop")
         deadline = time.monotonic() + self._patience.stop_s
-        while True:
+        while left := self._what_is_left(old):
             self._renew()
-            state, alive = self._machine.state(), self._machine.alive(old)
-            if state.active_state in ("inactive", "failed") and state.job is None and not alive:
-                break
             if time.monotonic() >= deadline:
-                lines = [f"process {each} still runs" for each in alive]
-                raise StartFailed(_failure("not-stopped", "it did not stop in time", lines))
+                raise StartFailed(_failure("not-stopped", "it did not stop in time", left))
             time.sleep(min(self._patience.poll_s, 0.2))
-        if self._machine.http(self._prepared.service.url, timeout_s=3).status is not None:
-            url = self._prepared.service.url
-            raise StartFailed(
-                _failure("port-in-use", f"something else answers at {url} while it is stopped", ())
-            )
+        url = self._prepared.service.url
+        if self._machine.http(url, timeout_s=3).status is not None:
+            message = f"something else answers at {url} while it is stopped"
+            raise StartFailed(_failure("port-in-use", message, ()))
+
+    def _what_is_left(self, old: tuple[int, ...]) -> list[str]:
+        """What of the old server is not gone yet: the unit's stop, its processes, their memory."""
+        state = self._machine.state()
+        if state.active_state not in ("inactive", "failed") or state.job is not None:
+            return [f"{state.unit} is {state.active_state} ({state.sub_state})"]
+        if alive := self._machine.alive(old):
+            return [f"process {each} still runs" for each in alive]
+        return [f"process {each} still holds memory of a GPU" for each in self._machine.holding_gpus(old)]
 
     def _up(self) -> None:
         if self._down_since is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.errors import CommandFailed, HostError, OutcomeUnknown, Refused, Unreachable
-from assay.facts import read_process
+from assay.facts import read_gpu_users, read_process
 from assay.hosts import (
     HttpAnswer,
     Script,
@@ -145,6 +145,15 @@ class Machine:
         script = Script(text=_ALIVE, arguments=tuple(map(str, processes)), name="the look at old processes")
         out = self.patiently(lambda: self.host.run(script)).out
         return tuple(int(each) for each in out.split() if each.isdigit())
+
+    def holding_gpus(self, processes: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of them that still hold memory of a GPU: the driver lets go of it after a process has ended.
+
+        Raises:
+            CommandFailed: nvidia-smi is there and does not answer.
+        """
+        users = self.patiently(lambda: read_gpu_users(self.host))
+        return tuple(sorted({user.pid for user in users} & set(processes)))
 
     def words(self, pid: int) -> tuple[str, ...] | None:
         """The words of a process; None if it has ended."""
