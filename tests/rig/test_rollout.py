@@ -621,6 +621,26 @@ def test_a_shell_around_the_server(rig: Rig) -> None:
     refused(rig, "does not start a server")
 
 
+def test_a_key_that_stands_in_the_environment(rig: Rig) -> None:
+    """The unit says `${THE_KEY}`; only the process has it, and its log prints it."""
+    edited(rig, f"--api-key {service.KEY}", "--api-key ${THE_KEY}", reload=False)
+    text = rig.inside("cat", f"/etc/systemd/system/{service.UNIT}")
+    text = text.replace("Environment=", f"Environment=THE_KEY={service.KEY} ")
+    rig.put({f"/etc/systemd/system/{service.UNIT}": text.encode()})
+    rig.inside("systemctl", "daemon-reload")
+    rig.inside("systemctl", "restart", service.UNIT)
+    wait_until(lambda: serves(rig))
+    failed(Attempt(rig, "standin=oom").run(), "out-of-memory")
+    assert is_base(rig)
+    attempt = Attempt(rig)
+    assert isinstance(attempt.run(), Outcome)
+    assert "--api-key ${THE_KEY}" in rig.inside("cat", PLACES.trial)
+    assert service.KEY not in repr(attempt.notes)
+    with rig.host() as host:
+        rollback(look(host), note=no_note)
+    assert is_base(rig)
+
+
 def test_a_wrapper_around_the_server_stays(rig: Rig) -> None:
     edited(rig, "ExecStart=/opt", "ExecStart=/usr/bin/nice -n 5 /opt")
     rig.inside("systemctl", "restart", service.UNIT)

@@ -14,7 +14,7 @@ from assay.rollout.failure import Failure
 from assay.rollout.machine import Machine, SwitchFired
 from assay.rollout.marks import Marks
 from assay.rollout.plan import Outcome, Patience
-from assay.rollout.prepare import proven, service_of
+from assay.rollout.prepare import known_words, proven, service_of
 from assay.rollout.prove import StartFailed, Watch, until_token
 from assay.rollout.token import ask_token
 
@@ -68,15 +68,20 @@ class Look:
         self.state: UnitState = self.machine.state()
         self.marks = self.machine.marks()
         self.machine.id = self.marks.armed.id if self.marks.armed else self.marks.last or "-"
-        starts = self.machine.starts() if self.state.load_state == "loaded" else ()
-        self.service: Service | None = None
-        if starts:
-            self.service = service_of(starts[-1].words, url=url, model=model)
+        self._where = (url, model)
+        self.service: Service | None = self._asked() if self.state.load_state == "loaded" else None
 
     @property
     def called(self) -> str:
         """The machine and the unit, for messages."""
         return f"{self.machine.host.name}: {self.machine.layout.unit}"
+
+    def _asked(self) -> Service | None:
+        """How the server is asked, by the words that run, else by those of the unit."""
+        starts, (url, model) = self.machine.starts(), self._where
+        if not starts:
+            return None
+        return service_of(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
 
     def prove(self) -> None:
         """What the unit says now is what serves.
@@ -84,10 +89,12 @@ class Look:
         Raises:
             StartFailed: it is not, within `ready_s`.
         """
-        assert self.service is not None
-        words = self.machine.starts()[-1].words
-        watch = Watch(machine=self.machine, service=self.service, patience=self.patience, cursor=self.cursor)
-        until_token(watch, words, strict=False)
+        starts = self.machine.starts()
+        service = self.service or self._asked()
+        if service is None:
+            raise StartFailed(Failure(kind="bad-unit", message="the unit has no command"))
+        watch = Watch(machine=self.machine, service=service, patience=self.patience, cursor=self.cursor)
+        until_token(watch, starts[-1].words, strict=False)
 
     cursor = ""
     """Where the journal ended before anything was done."""
@@ -137,7 +144,10 @@ def promote(
             f"{look.called} was started anew since the trial was seen to serve",
             hint="`assay rollback`, then find out why it restarted",
         )
-    assert look.service is not None
+    if look.service is None:
+        raise Refused(
+            f"{look.called} is {look.state.load_state}: {look.state.load_error}", hint="mend it first"
+        )
     proven(machine, look.service, look.patience)
     places = machine.layout
     intent = Intent(

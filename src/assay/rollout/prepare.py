@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay._masking import secrets_in_words
-from assay._secret import Secret
 from assay.engines import key_of, url_of
 from assay.errors import NotReady, Refused
-from assay.facts import read_process, same_command
+from assay.facts import same_command
 from assay.hosts import Script
 from assay.rollout import scripts
 from assay.rollout.change import changed_words
@@ -73,11 +72,8 @@ class Prepared:
     """What systemd-analyze says of the unit as it is."""
     who: str
     """Who asks."""
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """What must not be printed."""
-        return secrets_in_words(self.before.words) | secrets_in_words(self.after)
+    secrets: frozenset[str]
+    """What must not be printed: values of secret options, as they run and as they stand in the unit."""
 
 
 def prepare(host: Host, request: Request) -> Prepared:
@@ -100,12 +96,12 @@ def prepare(host: Host, request: Request) -> Prepared:
     _alone(machine)
     _no_rollout(machine)
     after = changed_words(before.words, request.change, dollars="no-env-expand" not in before.flags)
-    _runs_as_asked(host, state, before)
+    running = _runs_as_asked(machine, state, before)
     if after == before.words:
         raise Refused(f"{request.unit} is started so already", hint="there is nothing to change")
     if _WHERE & {*(each.flag for each in request.change.set), *request.change.unset}:
         raise Refused("where the server listens is not for assay to change", hint="its clients would lose it")
-    service = service_of(before.words, url=request.url, model=request.model)
+    service = service_of(running, url=request.url, model=request.model)
     proven(machine, service, patience)
     _, complaints = machine.complaints(state.fragment_path)
     plan = Plan(
@@ -125,7 +121,7 @@ def prepare(host: Host, request: Request) -> Prepared:
     text = drop_in(before, after, remark=f"assay rollout {request.id}: a trial; `assay status` says more")
     return Prepared(
         plan=plan, machine=machine, service=service, before=before, after=after, text=text,
-        complaints=complaints, who=request.who,
+        complaints=complaints, who=request.who, secrets=secrets_in_words(running) | secrets_in_words(after),
     )  # fmt: skip
 
 
@@ -198,20 +194,26 @@ def _no_rollout(machine: Machine) -> None:
         )
 
 
-def _runs_as_asked(host: Host, state: UnitState, before: StartCommand) -> None:
-    """What runs must be what the unit says: it is what a restore brings back."""
-    assert state.main_pid is not None
-    running = read_process(host, state.main_pid).words
+def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
+    """The words of what runs; they must be what the unit says: that is what a restore brings back."""
+    running = known_words(machine, state, before)
     if not same_command(before.words, running):
         raise Refused(
-            f"{host.name}: process {state.main_pid} was started with other words than {state.unit} has now, "
-            "so a restore would not bring back what runs",
+            f"{machine.host.name}: process {state.main_pid} was started with other words than {state.unit} "
+            "has now, so a restore would not bring back what runs",
             hint="restart it as it is, see that it serves, then try again",
         )
+    return running
+
+
+def known_words(machine: Machine, state: UnitState, start: StartCommand) -> tuple[str, ...]:
+    """The words of the process that runs, with all variables put in; else those of the unit."""
+    running = machine.words(state.main_pid) if state.main_pid else None
+    return running if running and any(word.startswith("--") for word in running) else start.words
 
 
 def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> Service:
-    """How the server that these words start is asked.
+    """How the server with these words is asked.
 
     Raises:
         Refused: nobody says where.
@@ -219,9 +221,7 @@ def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> S
     where = url or url_of(words)
     if where is None:
         raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
-    key = key_of(words)
-    plain = Secret(key.reveal().replace("$$", "$")) if key else None
-    return Service(url=where.rstrip("/"), model=model, key=plain)
+    return Service(url=where.rstrip("/"), model=model, key=key_of(words))
 
 
 def proven(machine: Machine, service: Service, patience: Patience) -> None:
