@@ -393,8 +393,8 @@ def test_the_controller_is_killed_anywhere(rig: Rig, tmp_path: Path, seconds: fl
     back(rig)
 
 
-def controller(rig: Rig, tmp_path: Path, on_step: str) -> subprocess.Popen[str]:
-    """A rollout by a process of its own."""
+def controller(rig: Rig, tmp_path: Path, on_step: str, *, quiet: bool = False) -> subprocess.Popen[str]:
+    """A rollout by a process of its own; `quiet` about how it ends."""
     text = f"""
     import os
     from pathlib import Path
@@ -412,7 +412,8 @@ def controller(rig: Rig, tmp_path: Path, on_step: str) -> subprocess.Popen[str]:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
     command = [sys.executable, "-c", textwrap.dedent(text)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    told = subprocess.DEVNULL if quiet else None
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True, env=environment)
 
 
 @pytest.mark.parametrize("step", STEPS)
