@@ -2,10 +2,10 @@
 
 ASSAY_RIG=DIR python scripts/soak_rollout.py [COUNT] [SEED]       root; about 15 s each; exit 1 if one did not
 
-Each schedule starts a rollout in a process of its own and breaks things at random times: it is killed, the link is
-cut for a while, the machine frozen, its power cut, sshd killed, the disk filled. All the while the machine is looked
-at from within for a trial's drop-in without a switch that stays so. In the end the old command must serve, with
-nobody's help. A seed gives the same faults again, though not at the same moments of the rollout.
+Each schedule starts a rollout in a process of its own and breaks things at random times: it is killed, the
+link is cut for a while, the machine frozen, its power cut, sshd killed, the disk filled. All the while the
+machine is looked at from within for a trial's drop-in without a switch that stays so. In the end the old
+command must serve, with nobody's help. A seed gives the same faults, not the same moments of the rollout.
 """
 
 from __future__ import annotations

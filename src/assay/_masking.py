@@ -176,6 +176,15 @@ def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
+def writable(text: str) -> str:
+    """The text as UTF-8 can hold it: bytes that were none, kept as surrogates, become `?`.
+
+    >>> writable("a" + chr(0xDCFF))
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def mask_words(words: Sequence[str]) -> tuple[str, ...]:
     """The words of a command without the values of secret options and without what looks like a secret.
 

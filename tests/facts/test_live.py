@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ from assay.facts.installed import environment_of, parse_installed
 from assay.facts.process import parse_process
 from assay.facts.served import parse_has_metrics, parse_models, parse_server_info
 from assay.hosts import LocalHost, StartCommand, UnitState
+from assay.reports import described, live_json, remarks
 
 PRINTED = Path(__file__).parent / "printed"
 WORDS = ("/opt/venv/bin/python3", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-32B-FP8")
@@ -221,6 +223,17 @@ def test_a_deployment_file_that_loads(tmp_path: Path) -> None:
     assert loaded.live
     assert (loaded.live.unit, loaded.live.host, loaded.live.model) == ("llm.service", "gpu1", "qwen")
     assert loaded.trials.where == "nowhere"
+
+
+def test_json_of_what_is_no_utf_8_and_of_secrets() -> None:
+    words = (*WORDS, "--y", "a\udcff", "--api-key", "s3cret-a")
+    told = live(words=words, running=(*words, "--z"))
+    said = json.loads(live_json(told, differences(told)))
+    assert said["running"][-5:] == ["--y", "a?", "--api-key", "***", "--z"]
+    assert [each["kind"] for each in said["differences"]] == ["not-restarted"]
+    assert "s3cret" not in str(said) + described(told, differences(told), "x") + remarks(
+        told, differences(told)
+    )
 
 
 def test_a_server_of_which_only_its_answers_are_known() -> None:

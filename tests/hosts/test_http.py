@@ -82,6 +82,12 @@ def test_what_is_no_url(host: Host, wrong: str) -> None:
         ask_http(host, wrong)
 
 
+def test_a_password_in_a_url_is_not_repeated(host: Host) -> None:
+    with pytest.raises(InputError) as raised:
+        ask_http(host, "http://me:planted@127.0.0.1:1/")
+    assert "planted" not in str(raised.value)
+
+
 @pytest.mark.parametrize("out", [b"", b"{}", b"[]", b'{"status": 200, "reason": "", "body": "*"}', b"\xff"])
 def test_what_is_no_answer(out: bytes) -> None:
     with pytest.raises(CommandFailed):

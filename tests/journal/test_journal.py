@@ -79,6 +79,11 @@ def test_nothing_is_changed_or_removed(tmp_path: Path, statement: str) -> None:
         assert journal.entries() == (written,)
 
 
+def test_what_is_no_utf_8_is_written_all_the_same(tmp_path: Path) -> None:
+    with opened(tmp_path / "j.sqlite") as journal:
+        assert journal.append("s", "k", Note(text="a\udcff")).value(Note).text == "a?"
+
+
 def test_secrets_are_never_inside(tmp_path: Path) -> None:
     path = tmp_path / "j.sqlite"
     with opened(path) as journal:

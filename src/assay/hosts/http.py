@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import urllib.parse
 from typing import TYPE_CHECKING
 
 from assay._value import Value
@@ -91,6 +92,8 @@ def ask_http(
     """
     if not url.startswith(("http://", "https://")) or any(char <= " " for char in url):
         raise InputError(f"{url!r} is not the URL of a server, such as http://127.0.0.1:30000")
+    if "@" in urllib.parse.urlsplit(url).netloc:
+        raise InputError("a URL with a user or a password in it is not taken", hint="leave that part out")
     asked = {
         "url": url,
         "body": None if body is None else base64.b64encode(body).decode(),

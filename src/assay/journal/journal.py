@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from assay._masking import MASK, is_secret_name, mask
+from assay._masking import MASK, is_secret_name, mask, writable
 from assay._value import Value
 from assay.errors import JournalError
 
@@ -237,9 +237,11 @@ def _statements(script: str) -> Iterator[str]:
 def _masked(value: object, *, secret: bool = False) -> object:
     """The value without what is secret by its name or by its looks."""
     if isinstance(value, dict):
-        return {key: _masked(each, secret=is_secret_name(str(key))) for key, each in value.items()}
+        return {
+            writable(str(key)): _masked(each, secret=is_secret_name(str(key))) for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_masked(each, secret=secret) for each in value]
     if isinstance(value, str):
-        return MASK if secret and value else mask(value)
+        return MASK if secret and value else writable(mask(value))
     return value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay._masking import mask, mask_words
+from assay._masking import mask, mask_words, writable
 from assay.reports.harmless import harmless_lines
 
 if TYPE_CHECKING:
@@ -40,30 +40,35 @@ def live_json(live: LiveDeployment, found: Sequence[Difference]) -> str:
         "version": 1,
         "host": live.host,
         "unit": live.unit,
-        "asked": [mask_words(start.words) for start in live.starts],
-        "running": mask_words(process.words) if process else None,
+        "asked": [_words(start.words) for start in live.starts],
+        "running": _words(process.words) if process else None,
         "pid": process.pid if process else None,
-        "environment": {name: mask(text) for name, text in process.environment} if process else {},
+        "environment": {name: writable(mask(text)) for name, text in process.environment} if process else {},
         "gpus": live.gpus,
         "installed": live.installed,
         "served": _masked(live.served),
         "config": None if live.config_text is None else _parsed(live.config_text),
-        "differences": [
-            {"kind": one.kind, "message": mask(one.message), "help": mask(one.help)} for one in found
-        ],
-        "notes": [mask(note) for note in live.notes],
+        "differences": [_difference(each) for each in found],
+        "notes": [writable(mask(note)) for note in live.notes],
     }
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def _difference(each: Difference) -> dict[str, str]:
-    return {"kind": each.kind, "message": mask(each.message), "help": mask(each.help)}
+    return {"kind": each.kind, "message": writable(mask(each.message)), "help": writable(mask(each.help))}
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    return [writable(word) for word in mask_words(words)]
 
 
 def _masked(served: Served | None) -> Served | None:
     if served is None:
         return None
-    settings = {name: mask(each) if isinstance(each, str) else each for name, each in served.settings.items()}
+    settings = {
+        writable(name): writable(mask(each)) if isinstance(each, str) else each
+        for name, each in served.settings.items()
+    }
     return msgspec.structs.replace(served, settings=settings)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay._masking import mask
+from assay._masking import mask, writable
 from assay.reports.harmless import harmless_lines
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def intent_json(intent: Intent) -> str:
 def status_text(status: Status) -> str:
     """Whether it serves, and where its rollouts stand."""
     marks = status.marks
-    serves = "serves" if status.serves else f"gives no token: {status.why_not}"
+    serves = "serves" if status.serves else f"does not serve: {status.why_not}"
     lines = [f"{status.unit} on {status.host}: {status.active}, {serves}"]
     if marks.armed:
         stage = "on trial" if marks.trial else "under way"
@@ -99,4 +99,4 @@ def _masked(value: object) -> object:
         return {key: _masked(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_masked(each) for each in value]
-    return mask(value) if isinstance(value, str) else value
+    return writable(mask(value)) if isinstance(value, str) else value
