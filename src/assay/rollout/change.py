@@ -70,7 +70,7 @@ def _flag(name: str, text: str) -> str:
     if not _FLAG.fullmatch(flag):
         raise InputError(f"{mask(text)!r} is not an option", hint="write +FLAG or +FLAG=VALUE")
     if may_be_secret_name(flag):
-        raise Refused(f"{flag} holds a secret: that is not for assay to change", hint="change it by hand")
+        raise Refused(f"assay does not change options that hold a secret ({flag})", hint="change it by hand")
     return flag
 
 
