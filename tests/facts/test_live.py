@@ -227,9 +227,9 @@ def test_a_deployment_file_that_loads(tmp_path: Path) -> None:
 
 def test_json_of_what_is_no_utf_8_and_of_secrets() -> None:
     words = (*WORDS, "--y", "a\udcff", "--api-key", "s3cret-a")
-    told = live(words=words, running=(*words, "--z"))
+    told = live(words=words, running=(*words, "--z", "s3cret-a"))
     said = json.loads(live_json(told, differences(told)))
-    assert said["running"][-5:] == ["--y", "a?", "--api-key", "***", "--z"]
+    assert said["running"][-5:] == ["a?", "--api-key", "***", "--z", "***"]
     assert [each["kind"] for each in said["differences"]] == ["not-restarted"]
     assert "s3cret" not in str(said) + described(told, differences(told), "x") + remarks(
         told, differences(told)

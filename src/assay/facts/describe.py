@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from assay._masking import MASK, mask_words
+from assay._masking import MASK, mask, mask_words, secrets_in_words
 from assay.deployment import find_accelerator
 from assay.engines import model_of, server_of, value_of
 from assay.errors import InputError
@@ -62,9 +62,11 @@ def _command(live: LiveDeployment) -> Iterator[str]:
     if server is None:
         yield "# no server that assay knows: a shell or another program is around it"
     yield "command = ["
-    yield from (f"  {_text(word)}," for word in mask_words(words))
+    secrets = secrets_in_words(words)
+    shown = [mask(word, secrets) for word in mask_words(words)]
+    yield from (f"  {_text(word)}," for word in shown)
     yield "]"
-    if MASK in " ".join(mask_words(words)):
+    if MASK in " ".join(shown):
         yield f"# {MASK} stands where a secret is"
 
 
@@ -116,8 +118,9 @@ def _hardware(live: LiveDeployment) -> Iterator[str]:
 
 
 def _environment(live: LiveDeployment) -> Iterator[str]:
+    secrets = secrets_in_words(live.words)
     for name, value in live.process.environment if live.process else ():
-        yield f"{name} = {_text(value)}"
+        yield f"{name} = {_text(mask(value, secrets))}"
 
 
 def _libraries(live: LiveDeployment) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay._masking import mask, mask_words, writable
+from assay._masking import mask, mask_words, secrets_in_words, writable
 from assay.reports.harmless import harmless_lines
 
 if TYPE_CHECKING:
@@ -35,18 +35,20 @@ def described(live: LiveDeployment, found: Sequence[Difference], written: str) -
 
 def live_json(live: LiveDeployment, found: Sequence[Difference]) -> str:
     """Everything that was read, without secrets; docs/reference/live-json.md."""
-    process = live.process
+    process, secrets = live.process, secrets_in_words(live.words)
     value = {
         "version": 1,
         "host": live.host,
         "unit": live.unit,
-        "asked": [_words(start.words) for start in live.starts],
-        "running": _words(process.words) if process else None,
+        "asked": [_words(start.words, secrets) for start in live.starts],
+        "running": _words(process.words, secrets) if process else None,
         "pid": process.pid if process else None,
-        "environment": {name: writable(mask(text)) for name, text in process.environment} if process else {},
+        "environment": {name: writable(mask(text, secrets)) for name, text in process.environment}
+        if process
+        else {},
         "gpus": live.gpus,
         "installed": live.installed,
-        "served": _masked(live.served),
+        "served": _masked(live.served, secrets),
         "config": None if live.config_text is None else _parsed(live.config_text),
         "differences": [_difference(each) for each in found],
         "notes": [writable(mask(note)) for note in live.notes],
@@ -58,15 +60,15 @@ def _difference(each: Difference) -> dict[str, str]:
     return {"kind": each.kind, "message": writable(mask(each.message)), "help": writable(mask(each.help))}
 
 
-def _words(words: Sequence[str]) -> list[str]:
-    return [writable(word) for word in mask_words(words)]
+def _words(words: Sequence[str], secrets: frozenset[str]) -> list[str]:
+    return [writable(mask(word, secrets)) for word in mask_words(words)]
 
 
-def _masked(served: Served | None) -> Served | None:
+def _masked(served: Served | None, secrets: frozenset[str]) -> Served | None:
     if served is None:
         return None
     settings = {
-        writable(name): writable(mask(each)) if isinstance(each, str) else each
+        writable(name): writable(mask(each, secrets)) if isinstance(each, str) else each
         for name, each in served.settings.items()
     }
     return msgspec.structs.replace(served, settings=settings)
