@@ -195,7 +195,8 @@ def test_from_a_change_to_a_promotion_over_a_power_cut_and_back(
 
     words = [*change, "--why", "a test", "--hold", "1", "--json"]
     assert main(["apply", str(file), *words, *ssh]) == 0
-    assert json.loads(capsys.readouterr().out)["result"] == "trial"
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["result"], outcome["lines"]) == ("trial", [])
     # exactly the change, and every other word as it was
     assert command(rig) == f"{before}--enable-mixed-chunk --kv-cache-dtype fp8_e5m2 "
     assert main(["status", str(file), "--json", *ssh[:2]]) == 0
@@ -219,6 +220,16 @@ def test_from_a_change_to_a_promotion_over_a_power_cut_and_back(
     with Journal(tmp_path / "j.sqlite", who="t") as opened:
         kinds = [entry.kind for entry in opened.entries()]
     assert kinds == ["plan", *["step"] * 9, "outcome", "promote", "outcome", "rollback", "outcome"]
+
+
+def test_what_the_server_did_not_take_is_said(rig: Rig) -> None:
+    outcome = Attempt(rig, "kv-cache-dtype=fp8_e5m2", "enable-mixed-chunk", "standin=overrides").run()
+    assert isinstance(outcome, Outcome)
+    assert outcome.lines == (
+        "--kv-cache-dtype fp8_e5m2 was asked for, the server runs with auto",
+        "--enable-mixed-chunk was asked for, the server runs without",
+    )
+    back(rig)
 
 
 def test_a_trial_goes_back_by_itself(rig: Rig) -> None:

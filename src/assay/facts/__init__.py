@@ -1,7 +1,7 @@
 """What is true of model, accelerators, software and running server: facts, each with where it comes from."""
 
 from assay.facts.describe import deployment_text
-from assay.facts.differences import Difference, differences, same_command
+from assay.facts.differences import Difference, differences, resolved_otherwise, same_command
 from assay.facts.facts import Fact, Facts
 from assay.facts.given import facts_of, hardware_facts, library_fact, model_fact
 from assay.facts.gpus import Gpu, GpuState, GpuUser, read_gpu_users, read_gpus
@@ -35,5 +35,6 @@ __all__ = [
     "read_live_url",
     "read_process",
     "read_served",
+    "resolved_otherwise",
     "same_command",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from assay._masking import mask_words
+from assay._masking import mask_words, may_be_secret_name
 from assay._value import Value
 from assay.deployment import launch_of_words, unwrap
 from assay.errors import InputError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from assay.deployment import Launch
     from assay.facts.live import LiveDeployment
+    from assay.facts.served import Settings
 
 Kind = Literal["not-reloaded", "not-restarted", "resolved-otherwise", "other-gpu-user", "not-serving"]
 
@@ -60,13 +61,12 @@ def _of_unit(live: LiveDeployment) -> list[Difference]:
         why = unit.active_state if unit.main_pid is None else "it runs, and does not answer"
         found.append(
             Difference(
-                kind="not-serving", message=f"{unit.unit} does not serve: {why}", help=_LOOK + unit.unit
+                kind="not-serving",
+                message=f"{unit.unit} does not serve: {why}",
+                help=f"see `journalctl -u {unit.unit}`",
             )
         )
     return found
-
-
-_LOOK = "see `journalctl -u "
 
 
 def same_command(asked: Sequence[str], running: Sequence[str]) -> bool:
@@ -109,21 +109,32 @@ def _could_be(asked: str, ran: str) -> bool:
 
 def _of_settings(live: LiveDeployment) -> list[Difference]:
     settings = live.served.settings if live.served else {}
-    found = []
-    for flag, asked in _single_values(live.words):
-        name = flag.lstrip("-").replace("-", "_")
-        if name not in settings or mask_words((flag, asked)) != (flag, asked):
-            continue
-        resolved = settings[name]
-        if not isinstance(resolved, bool) and not _same_value(asked, resolved):
-            found.append(
-                Difference(
-                    kind="resolved-otherwise",
-                    message=f"{flag} {asked} was asked for, the server runs with {resolved}",
-                    help=f"`assay explain {flag.lstrip('-')}` says by which line",
-                )
-            )
-    return found
+    told = ((flag, resolved_otherwise(flag, asked, settings)) for flag, asked in _single_values(live.words))
+    return [
+        Difference(
+            kind="resolved-otherwise",
+            message=message,
+            help=f"`assay explain {flag.lstrip('-')}` says by which line",
+        )
+        for flag, message in told
+        if message
+    ]
+
+
+def resolved_otherwise(flag: str, asked: str | None, settings: Settings) -> str:
+    """What a server made of an option, in a sentence, if that is not what was asked; else nothing.
+
+    `asked` is None for a switch. What the server does not say, and secrets, are no difference.
+    """
+    name = flag.lstrip("-").replace("-", "_")
+    if name not in settings or may_be_secret_name(flag):
+        return ""
+    resolved = settings[name]
+    if asked is None:
+        return f"{flag} was asked for, the server runs without" if resolved is False else ""
+    if isinstance(resolved, bool) or _same_value(asked, resolved):
+        return ""
+    return f"{flag} {asked} was asked for, the server runs with {resolved}"
 
 
 def _single_values(words: Sequence[str]) -> list[tuple[str, str]]:

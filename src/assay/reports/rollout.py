@@ -46,6 +46,7 @@ def outcome_text(outcome: Outcome) -> str:
     lines = [f"{outcome.id} {_SAYS.get(outcome.result, outcome.result)}"]
     if outcome.downtime_s:
         lines.append(f"no token for {outcome.downtime_s:g} s")
+    lines += [f"it did not take all of it: {line}" for line in outcome.lines]
     return harmless_lines("\n".join(lines))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assay._masking import mask
 from assay._value import Value
 from assay.errors import ApplyFailed, AssayError, HostError, JournalError, RestoreFailed
+from assay.facts import read_served, resolved_otherwise
 from assay.rollout import scripts
 from assay.rollout.failure import Failure, FailureKind
 from assay.rollout.machine import Machine, SwitchFired, host_failure
@@ -80,10 +81,26 @@ class _Run:
         except BaseException as error:
             self._take_back(error)
             raise
-        outcome = Outcome(id=self._plan.id, result="trial", downtime_s=round(self._downtime_s, 1))
+        outcome = Outcome(
+            id=self._plan.id,
+            result="trial",
+            downtime_s=round(self._downtime_s, 1),
+            lines=tuple(map(self._masked, self._not_taken())),
+        )
         with contextlib.suppress(JournalError):  # it serves, and its switch is armed
             self._note("outcome", outcome)
         return outcome
+
+    def _not_taken(self) -> list[str]:
+        """What of the change the server says that it did not take; nothing where it does not say."""
+        service = self._prepared.service
+        try:
+            served = read_served(self._machine.host, service.url, key=service.key)
+        except HostError:  # it was seen to serve, and its switch is armed
+            return []
+        asked = ((each.flag, each.value) for each in self._plan.change.set)
+        told = (resolved_otherwise(flag, value, served.settings) for flag, value in asked)
+        return [each for each in told if each]
 
     def _begin(self, step: str) -> None:
         self._note("step", Began(id=self._plan.id, step=step))

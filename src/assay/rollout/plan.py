@@ -119,4 +119,4 @@ class Outcome(Value):
     message: str = ""
     """In words."""
     lines: tuple[str, ...] = ()
-    """Log lines, masked."""
+    """Log lines; for a trial, what of the change the server did not take. Masked."""
