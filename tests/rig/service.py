@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.rig.rigs import Rig
 
 UNIT = "llm.service"
-KEY = "planted-s3cret-key"
+KEY = "planted-key-0f-the-unit"
 """The server's own key, in the unit."""
 TOKEN = "hf_planted5ecret"  # noqa: S105 -- planted, to be looked for
 """A secret in the unit's environment."""
