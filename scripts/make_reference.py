@@ -15,16 +15,19 @@ from pathlib import Path
 from assay.deployment import KEYS, Accelerator, Preset, accelerators, presets
 from assay.diagnostics import RULES
 from assay.errors import (
+    ApplyFailed,
     AssayError,
     CommandFailed,
     DeploymentError,
     EngineNotFound,
     HostError,
     InputError,
+    JournalError,
     MeasurementError,
     NotReady,
     OutcomeUnknown,
     Refused,
+    RestoreFailed,
     SourceError,
     TooManyFailures,
     UnknownIdiom,
@@ -84,6 +87,11 @@ _TABLES = (
     ),
     ("environment", "Names of variables, with their values."),
     ("libraries", "Names of Python distributions; case, `-`, `_` and `.` do not tell names apart."),
+    (
+        "live",
+        "Where the deployment runs now. `assay describe` writes it; `apply`, `status`, `promote` and "
+        "`rollback` go by it.",
+    ),
     ("trials", "assay starts servers only where this says."),
 )
 
@@ -275,6 +283,7 @@ def errors() -> str:
         *(HostError, Unreachable, CommandFailed, OutcomeUnknown),
         *(SourceError, EngineNotFound, UnknownIdiom),
         *(MeasurementError, NotReady, TooManyFailures),
+        *(ApplyFailed, RestoreFailed, JournalError),
     )
     rows = [
         [f"`{each.__name__}`", (each.__doc__ or "").splitlines()[0], str(each.exit_code)] for each in kinds
@@ -295,7 +304,8 @@ found an error or a warning. 130: interrupted. `assay compare` has codes of its 
 def command_line() -> str:
     """What `--help` prints, for the program and each verb."""
     parts = [MADE, "# The command line\n\nSource: `src/assay/cli`. This is what `--help` prints.\n"]
-    for verb in ((), ("lint",), ("triage",), ("explain",), ("bench",), ("compare",)):
+    verbs = ("describe", "lint", "triage", "explain", "bench", "compare")
+    for verb in ((), *((each,) for each in verbs), *_ROLLOUT):
         command = [sys.executable, "-m", "assay", *verb, "--help"]
         text = subprocess.run(command, capture_output=True, text=True, check=True, env=_PLAIN).stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
@@ -303,6 +313,7 @@ def command_line() -> str:
     return "".join(parts)
 
 
+_ROLLOUT = (("apply",), ("status",), ("promote",), ("rollback",))
 _PLAIN = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 
 

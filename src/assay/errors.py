@@ -15,9 +15,13 @@ API, messages are not.
     ├─ SourceError          the engine's source is not as expected        exit 5
     │  ├─ EngineNotFound    no such release, folder, package or image
     │  └─ UnknownIdiom      its options are declared in a way not known
-    └─ MeasurementError     no number may be drawn                        exit 6
-       ├─ NotReady          the server cannot be reached, or is not ready
-       └─ TooManyFailures   too few requests were answered
+    ├─ MeasurementError     no number may be drawn                        exit 6
+    │  ├─ NotReady          the server cannot be reached, or is not ready
+    │  └─ TooManyFailures   too few requests were answered
+    ├─ RolloutError         a service could not be changed
+    │  ├─ ApplyFailed       it serves as before                           exit 7
+    │  └─ RestoreFailed     it needs a person                             exit 8
+    └─ JournalError         locked, not writable, or of a newer version   exit 9
 """
 
 from __future__ import annotations
@@ -107,3 +111,25 @@ class NotReady(MeasurementError):
 
 class TooManyFailures(MeasurementError):
     """Too few requests were answered for any number to mean something."""
+
+
+class RolloutError(AssayError):
+    """A service could not be changed."""
+
+    exit_code = 7
+
+
+class ApplyFailed(RolloutError):
+    """A change failed and was taken back: the service was seen to serve as before."""
+
+
+class RestoreFailed(RolloutError):
+    """A service was not seen to serve as before; `details` says what a person must do."""
+
+    exit_code = 8
+
+
+class JournalError(AssayError):
+    """The journal is locked, cannot be read or written, or was written by a newer version."""
+
+    exit_code = 9

@@ -7,9 +7,6 @@ import hashlib
 import logging
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 import threading
 import time
 import traceback
@@ -20,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rig.rigs import PASSWORD, Rig, wait_until
 
 from assay.deployment import quote_systemd
 from assay.errors import AssayError, CommandFailed, HostError, OutcomeUnknown, Unreachable
@@ -35,48 +33,10 @@ from assay.hosts import (
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
-PASSWORD = "assay-rig"  # noqa: S105 -- that of the rig's users
+
 PLANTED = "planted-s3cret"
 NOTICED_S = 12
 """A dead link is noticed within this: three keepalives of one second, and a busy machine."""
-
-
-class Rig:
-    """Two machines, rig1 and rig2."""
-
-    def __init__(self, folder: Path) -> None:
-        self._rig = folder
-        self.folder = Path(tempfile.mkdtemp(prefix="assay-rig-", dir="/tmp"))
-        self._environment = {**os.environ, "RIG_STATE": str(self.folder / "state")}
-        self.call("up", "-n", "2")
-        self.config = self.folder / "state" / "ssh_config"
-
-    def call(self, *arguments: str) -> str:
-        """One command of the rig."""
-        command = ["bash", str(self._rig / "rig"), *arguments]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=self._environment, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def host(self, name: str = "rig1", *, password: Callable[[], Secret] | None = None) -> SshHost:
-        """Impatient, so that tests need not wait long."""
-        return SshHost(name, config=self.config, password=password, connect_timeout_s=3, keepalive_s=1)
-
-    def inside(self, *command: str, host: str = "rig1") -> str:
-        """What a command says there, without the network."""
-        return self.call("exec", host, *command)
-
-    def processes(self, host: str = "rig1") -> str:
-        """Command lines there that are not of the machine itself."""
-        lines = self.inside("ps", "-A", "-o", "args=", host=host).splitlines()
-        return "\n".join(line for line in lines if re.search(r"sh -s|sleep|sudo|dd of|sshd: .*notty", line))
-
-    def down(self) -> None:
-        """Leave nothing behind."""
-        self.call("down")
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +54,6 @@ def nothing_left(rig: Rig) -> Iterator[None]:
     """After each test the machine has no process of ours."""
     yield
     wait_until(lambda: not rig.processes())
-
-
-def wait_until(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.02)
 
 
 def outcome_of(act: Callable[[], object]) -> object:

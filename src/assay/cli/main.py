@@ -15,8 +15,10 @@ import cyclopts
 from assay import __version__
 from assay.cli.bench import bench
 from assay.cli.compare import compare
+from assay.cli.describe import describe
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
+from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
 from assay.errors import AssayError, InputError
 
@@ -28,11 +30,16 @@ app = cyclopts.App(
     help_format="plaintext",
     result_action="return_value",
 )
+app.command(describe)
 app.command(lint)
 app.command(triage)
 app.command(explain)
 app.command(bench)
 app.command(compare)
+app.command(apply)
+app.command(status)
+app.command(promote)
+app.command(rollback)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""

@@ -10,11 +10,11 @@ from assay.deployment.containers.yaml_text import (
     YamlSequence,
     read_yaml,
 )
-from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Trials
+from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Live, Trials
 from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
-from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable
+from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable, launch_of_words
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
 from assay.deployment.shell.script import (
@@ -51,6 +51,7 @@ __all__ = [
     "Launch",
     "LaunchKind",
     "Library",
+    "Live",
     "Model",
     "Place",
     "Preset",
@@ -70,6 +71,7 @@ __all__ = [
     "command_line",
     "find_accelerator",
     "find_model",
+    "launch_of_words",
     "load_deployment",
     "looks_like_compose",
     "looks_like_kubernetes",

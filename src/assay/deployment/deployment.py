@@ -55,6 +55,19 @@ class Trials(Value):
     """The hosts where, as `ssh` names them."""
 
 
+class Live(Value):
+    """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
+
+    unit: str
+    """The systemd unit, `llm.service`."""
+    host: str | None = None
+    """The machine, as `ssh` names it; None: this one."""
+    url: str | None = None
+    """Where the server answers, as seen from its own machine; None: as its command says."""
+    model: str | None = None
+    """The model's name for requests; None: the first that the server lists."""
+
+
 class Deployment(Value):
     """One served model: everything that decides what an option of the engine does here."""
 
@@ -76,3 +89,5 @@ class Deployment(Value):
     """Versions of libraries that the engine asks for."""
     trials: Trials = Trials()
     """Where trials may run."""
+    live: Live | None = None
+    """Where it runs; None if the file does not say."""

@@ -90,3 +90,18 @@ class Launch(Value):
     """Faults of the files that concern this command."""
     files: tuple[UserFile, ...] = ()
     """Every file that was read for it, the one named by the user first."""
+
+
+def launch_of_words(words: tuple[str, ...], *, name: str = "<running command>") -> Launch:
+    """The launch that a list of words is, as of a process that runs; no shell or systemd is between.
+
+    >>> launch_of_words(("serve", "--port", "1")).words[2].text
+    '1'
+    """
+    file = UserFile(path=name, text=" ".join(words))
+    found, at = [], 0
+    for word in words:
+        offsets = tuple(range(at, at + len(word) + 1))
+        found.append(Word(text=word, file=file, start=at, end=at + len(word), offsets=offsets, syntax="argv"))
+        at += len(word) + 1
+    return Launch(kind="command", name=name, words=tuple(found), files=(file,))

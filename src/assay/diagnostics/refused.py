@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from assay._masking import MASK, is_secret_name
 from assay.diagnostics.case import Case, diagnostic, shows
-from assay.diagnostics.secrets import MASK, is_secret_name
 from assay.engines import meant, nearest, opposite
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from assay.diagnostics.secrets import is_reference, is_secret_name, may_be_secret_name
+from assay._masking import is_reference, is_secret_name, may_be_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from assay.engines.areas import RANKS, area_of, feature
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
+from assay.engines.words import key_of, model_of, server_of, url_of, value_of
 
 __all__ = [
     "ENGINES",
@@ -16,9 +17,14 @@ __all__ = [
     "engine_named",
     "feature",
     "find_server",
+    "key_of",
     "meant",
+    "model_of",
     "nearest",
     "opposite",
     "option_history",
     "probes",
+    "server_of",
+    "url_of",
+    "value_of",
 ]

@@ -1,6 +1,40 @@
-"""What is true of machine, accelerators, model and software: facts, each with where it comes from."""
+"""What is true of model, accelerators, software and running server: facts, each with where it comes from."""
 
+from assay.facts.describe import deployment_text
+from assay.facts.differences import Difference, differences, resolved_otherwise, same_command
 from assay.facts.facts import Fact, Facts
 from assay.facts.given import facts_of, hardware_facts, library_fact, model_fact
+from assay.facts.gpus import Gpu, GpuState, GpuUser, read_gpu_users, read_gpus
+from assay.facts.installed import Distribution, read_installed
+from assay.facts.live import LiveDeployment, read_live, read_live_url
+from assay.facts.process import RunningProcess, read_process
+from assay.facts.served import Served, ServedModel, read_served
 
-__all__ = ["Fact", "Facts", "facts_of", "hardware_facts", "library_fact", "model_fact"]
+__all__ = [
+    "Difference",
+    "Distribution",
+    "Fact",
+    "Facts",
+    "Gpu",
+    "GpuState",
+    "GpuUser",
+    "LiveDeployment",
+    "RunningProcess",
+    "Served",
+    "ServedModel",
+    "deployment_text",
+    "differences",
+    "facts_of",
+    "hardware_facts",
+    "library_fact",
+    "model_fact",
+    "read_gpu_users",
+    "read_gpus",
+    "read_installed",
+    "read_live",
+    "read_live_url",
+    "read_process",
+    "read_served",
+    "resolved_otherwise",
+    "same_command",
+]

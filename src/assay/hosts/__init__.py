@@ -3,23 +3,33 @@
 from assay._secret import Secret
 from assay.hosts.command import Command, CommandResult, Script
 from assay.hosts.host import Host
+from assay.hosts.http import HttpAnswer, ask_http
 from assay.hosts.local import LocalHost
 from assay.hosts.ssh import SshHost
 from assay.hosts.sudo import AskPassword, askpass
-from assay.hosts.systemd import StartCommand, UnitState, start_commands, unit_state
+from assay.hosts.systemd import (
+    StartCommand,
+    UnitState,
+    start_commands,
+    unit_processes,
+    unit_state,
+)
 
 __all__ = [
     "AskPassword",
     "Command",
     "CommandResult",
     "Host",
+    "HttpAnswer",
     "LocalHost",
     "Script",
     "Secret",
     "SshHost",
     "StartCommand",
     "UnitState",
+    "ask_http",
     "askpass",
     "start_commands",
+    "unit_processes",
     "unit_state",
 ]

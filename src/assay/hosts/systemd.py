@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay._value import Value
 from assay.errors import CommandFailed, InputError
+from assay.hosts.command import Script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,8 @@ class StartCommand(Value):
     """All its words, exactly; the first is its name, `argv[0]`."""
     failure_ignored: bool
     """Whether it was written with `-`."""
+    flags: tuple[str, ...] = ()
+    """All its prefixes, as systemd names them: `ignore-failure`, `no-env-expand`, `privileged` and so on."""
 
 
 _PROPERTIES = (
@@ -83,13 +86,49 @@ def start_commands(host: Host, unit: str, *, user: bool = False) -> tuple[StartC
     """The `ExecStart=` of a service; `systemctl show` joins their words by spaces, the bus does not.
 
     Raises:
-        CommandFailed: no systemd runs there, it is older than 240, or does not answer.
+        CommandFailed: no systemd runs there, it is older than 243, or does not answer.
         InputError: that is not the full name of a unit.
     """
     path = f"/org/freedesktop/systemd1/unit/{bus_label(_checked(unit))}"
     service = "org.freedesktop.systemd1"
-    words = ["busctl", "--json=short", "get-property", service, path, f"{service}.Service", "ExecStart"]
+    words = ["busctl", "--json=short", "get-property", service, path, f"{service}.Service", "ExecStartEx"]
     return parse_exec_start(_ask(host, words, user=user))
+
+
+def unit_processes(host: Host, unit: str, *, user: bool = False) -> tuple[int, ...]:
+    """Every process that systemd counts to a unit, its children too; none if it does not run.
+
+    Raises:
+        CommandFailed: no systemd runs there, or it does not answer.
+        InputError: that is not the full name of a unit.
+    """
+    group = _ask(
+        host, ["systemctl", "show", "-p", "ControlGroup", "--value", "--", _checked(unit)], user=user
+    )
+    path = group.decode("utf-8", "replace").strip()
+    if not path.startswith("/") or path == "/":
+        return ()
+    script = Script(text=_PROCESSES, arguments=(path,), name="the list of a unit's processes")
+    return parse_processes(host.run(script, timeout_s=_ANSWER_S).out)
+
+
+# where both versions of control groups are mounted, systemd keeps its own in one of the latter two
+_PROCESSES = r"""
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
+  [ -d "$root$1" ] || continue
+  find "$root$1" -name cgroup.procs -exec cat {} +
+  break
+done
+"""
+
+
+def parse_processes(out: bytes) -> tuple[int, ...]:
+    """Reads the lines of `cgroup.procs` files.
+
+    >>> parse_processes(b"12\\n7\\n12\\n")
+    (7, 12)
+    """
+    return tuple(sorted({int(line) for line in out.split() if line.isdigit()}))
 
 
 def _ask(host: Host, words: Sequence[str], *, user: bool) -> bytes:
@@ -154,7 +193,7 @@ def _number(text: str) -> int:
 
 
 def parse_exec_start(out: bytes) -> tuple[StartCommand, ...]:
-    """Reads what `busctl --json=short` printed for `ExecStart`, of type `a(sasbttttuii)`.
+    """Reads what `busctl --json=short` printed for `ExecStartEx`, of type `a(sasasttttuii)`.
 
     Raises:
         CommandFailed: that is no answer.
@@ -162,8 +201,13 @@ def parse_exec_start(out: bytes) -> tuple[StartCommand, ...]:
     try:
         entries = json.loads(out)["data"]
         return tuple(
-            StartCommand(path=path, words=tuple(words), failure_ignored=ignored)
-            for path, words, ignored, *_ in entries
+            StartCommand(
+                path=path,
+                words=tuple(words),
+                failure_ignored="ignore-failure" in flags,
+                flags=tuple(flags),
+            )
+            for path, words, flags, *_ in entries
         )
     except (ValueError, KeyError, TypeError) as error:
         raise CommandFailed("busctl did not say what was asked") from error

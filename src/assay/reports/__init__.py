@@ -6,7 +6,18 @@ from assay.reports.compare import compare_json, compare_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
+from assay.reports.live import described, live_json, remarks
 from assay.reports.machine import LINT_SCHEMA, lint_github, lint_json, lint_sarif
+from assay.reports.rollout import (
+    intent_json,
+    intent_text,
+    outcome_json,
+    outcome_text,
+    plan_json,
+    plan_text,
+    status_json,
+    status_text,
+)
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
 
@@ -20,16 +31,27 @@ __all__ = [
     "bench_text",
     "compare_json",
     "compare_text",
+    "described",
     "diagnostic_text",
     "explain_text",
     "findings_json",
     "harmless",
     "harmless_lines",
+    "intent_json",
+    "intent_text",
     "lint_github",
     "lint_json",
     "lint_sarif",
     "lint_text",
+    "live_json",
+    "outcome_json",
+    "outcome_text",
+    "plan_json",
+    "plan_text",
     "printable",
+    "remarks",
+    "status_json",
+    "status_text",
     "together_text",
     "triage_json",
     "triage_text",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from assay.deployment.deployment import Deployment, Library, Trials, Where
+from assay.deployment.deployment import Deployment, Library, Live, Trials, Where
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Variable
@@ -65,6 +65,7 @@ def load_deployment(
     variables = _read_environment(top)
     libraries = _read_libraries(top)
     trials = _read_trials(top)
+    live = _read_live(top)
     top.refuse_unknown()
     if faults.count or engine is None or model is None or hardware is None or command is None:
         number = "one fault" if faults.count == 1 else f"{faults.count} faults"
@@ -83,6 +84,7 @@ def load_deployment(
         environment=variables,
         libraries=libraries,
         trials=trials,
+        live=live,
     )
 
 
@@ -209,6 +211,26 @@ def _read_trials(top: Section) -> Trials:
     if where is not None:
         section.fault("where", f"expected one of {', '.join(map(got, get_args(Where)))}, got {got(where)}")
     return Trials(hosts=hosts)
+
+
+_UNIT = re.compile(r"[A-Za-z0-9_][\w:.@\\-]{0,240}\.service", re.ASCII)
+
+
+def _read_live(top: Section) -> Live | None:
+    section = top.table("live")
+    if section is None:
+        return None
+    section.refuse_unknown()
+    unit, host, url, model = (section.text(key) for key in ("unit", "host", "url", "model"))
+    if not section.has("unit"):
+        section.fault("unit", 'expected a unit, such as "llm.service"; it is missing')
+    elif unit is not None and not _UNIT.fullmatch(unit):
+        section.fault("unit", f'expected the full name of a service, such as "llm.service", got {got(unit)}')
+    if host is not None and not _HOST.fullmatch(host):
+        section.fault("host", f"expected the name of a host, got {got(host)}")
+    if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
+        section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
+    return Live(unit=unit, host=host, url=url, model=model) if unit else None
 
 
 def _sentence(error: InputError) -> str:

@@ -1,4 +1,4 @@
-"""Keep secrets out of what lint prints: values of secret options and variables, and what looks like one."""
+"""Keep secrets out of what is printed or written down: values of secret names, and what looks like one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MASK = "***"
 _SHORT = 3
@@ -174,3 +174,43 @@ def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
         pieces += [text[at:start], MASK]
         at = end
     return "".join([*pieces, text[at:]])
+
+
+def writable(text: str) -> str:
+    """The text as UTF-8 can hold it: bytes that were none, kept as surrogates, become `?`.
+
+    >>> writable("a" + chr(0xDCFF))
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def mask_words(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command without the values of secret options and without what looks like a secret.
+
+    >>> mask_words(["serve", "--api-key", "sk-1", "--admin-api-key=sk-2", "--port", "1"])
+    ('serve', '--api-key', '***', '--admin-api-key=***', '--port', '1')
+    """
+    done: list[str] = []
+    secret = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        option = word.startswith("-") and may_be_secret_name(name)
+        if secret and not word.startswith("--"):
+            done.append(MASK)
+        elif option and equals:
+            done.append(f"{name}={MASK}")
+        else:
+            done.append(mask(word))
+        secret = option and not equals
+    return tuple(done)
+
+
+def secrets_in_words(words: Sequence[str]) -> frozenset[str]:
+    """The values that `mask_words` hides, to hide them in other texts: a server's log repeats its options."""
+    found = set()
+    for word, after in itertools.pairwise([*words, ""]):
+        name, equals, value = word.partition("=")
+        if word.startswith("-") and may_be_secret_name(name):
+            found.add(value if equals else "" if after.startswith("--") else after)
+    return frozenset(found - {""})

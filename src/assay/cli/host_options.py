@@ -1,0 +1,63 @@
+"""How the verbs that look at machines reach them: options, and what a user writes for a target."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclopts import Parameter
+
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.hosts import Host
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class HostOptions:
+    """Options of every verb that looks at a machine.
+
+    Parameters
+    ----------
+    ssh_config
+        A configuration for ssh in the place of your own.
+    askpass
+        A program that prints the password for sudo there. Default: sudo must ask for none.
+    """
+
+    ssh_config: Path | None = None
+    askpass: Path | None = None
+
+
+def open_host(name: str | None, options: HostOptions) -> Host:
+    """The machine of that name for ssh, or this one.
+
+    Raises:
+        InputError: the name cannot be a machine's.
+    """
+    from assay.hosts import LocalHost, SshHost, askpass
+
+    password = askpass(options.askpass) if options.askpass else None
+    if name is None:
+        return LocalHost(password=password)
+    return SshHost(name, config=options.ssh_config, password=password)
+
+
+def check_target(text: str) -> tuple[str, str | None]:
+    """Splits `UNIT@HOST` or `UNIT` into unit and machine; `llm` is `llm.service`.
+
+    >>> check_target("llm@a.service@deploy@gpu1"), check_target("llm@gpu1"), check_target("llm.service")
+    (('llm@a.service', 'deploy@gpu1'), ('llm.service', 'gpu1'), ('llm.service', None))
+
+    Raises:
+        InputError: one of them is empty.
+    """
+    if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text):
+        return match["unit"], match["host"]
+    unit, at, host = text.partition("@")
+    if not unit or (at and not host) or "/" in unit:
+        raise InputError(f"{text!r} is neither UNIT@HOST nor a URL", hint="such as llm.service@gpu1")
+    return f"{unit}.service", host or None

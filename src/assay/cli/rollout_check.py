@@ -1,0 +1,56 @@
+"""Before a service is stopped: would the engine take the changed command? Asked of its source, in seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay._masking import mask
+from assay.deployment import launch_of_words, not_run, unwrap
+from assay.diagnostics import Choice, lint
+from assay.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from assay.deployment import EngineReference
+    from assay.diagnostics import Diagnostic
+    from assay.source import Progress
+
+
+def check_command(
+    before: Sequence[str], after: Sequence[str], engine: EngineReference, *, cache: Path, progress: Progress
+) -> tuple[str, ...]:
+    """What lint says of the changed command and not of the one that runs: its warnings and notes.
+
+    Raises:
+        Refused: it finds an error in it: the engine would not start.
+        SourceError: the engine's source cannot be had or read.
+    """
+    choice = Choice(engine=not_run(engine), reason="the deployment file")
+    known = {_told(each) for each in _found(before, choice, cache, progress)}
+    new = [each for each in _found(after, choice, cache, progress) if _told(each) not in known]
+    errors = [each for each in new if each.severity == "error"]
+    if errors:
+        raise Refused(
+            f"{engine} does not take the changed command; nothing was changed",
+            details=tuple(mask(line) for each in errors for line in _lines(each)),
+            hint="name another value; --unchecked leaves this out, where another source serves",
+        )
+    return tuple(mask(f"{each.severity}[{each.code}]: {each.message}") for each in new)
+
+
+def _found(words: Sequence[str], choice: Choice, cache: Path, progress: Progress) -> tuple[Diagnostic, ...]:
+    launches = unwrap(launch_of_words(tuple(words)))
+    results = lint("<the changed command>", launches, engine=choice, cache=cache, progress=progress)
+    return tuple(each for result in results for each in result.diagnostics)
+
+
+def _told(each: Diagnostic) -> tuple[str, str | None, str]:
+    return each.code, each.option, each.message
+
+
+def _lines(each: Diagnostic) -> list[str]:
+    lines = [f"{each.code}: {each.message}"]
+    lines += [f"  {one.site.file}:{one.site.line}: {one.says}" for one in each.evidence[:1]]
+    return lines + ([f"  {each.help}"] if each.help else [])

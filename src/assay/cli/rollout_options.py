@@ -1,0 +1,85 @@
+"""The options of `assay apply`, `status`, `promote` and `rollback`: each is stated once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from assay.cli.host_options import HostOptions
+
+Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class StatusOptions(HostOptions):
+    """Options of `assay status`.
+
+    Parameters
+    ----------
+    json
+        The answer as JSON (docs/reference/rollout-json.md).
+    """
+
+    json: Switch = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class UndoOptions(StatusOptions):
+    """Options of `assay promote` and `assay rollback`.
+
+    Parameters
+    ----------
+    dry_run
+        Say what would be done; change nothing, journal nothing.
+    ready_timeout
+        How many seconds a token may take to come after a restart.
+    journal
+        The journal. Default: ASSAY_JOURNAL, or `journal.sqlite` in the user's state folder.
+    """
+
+    dry_run: Switch = False
+    ready_timeout: float = 1800.0
+    journal: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(UndoOptions):
+    """Options of `assay apply`.
+
+    Parameters
+    ----------
+    without
+        An option to take away, with or without its dashes. May be given several times.
+    why
+        For what reason: for the journal.
+    approved_by
+        Who agreed: for the journal.
+    switch
+        Seconds after which the machine takes the change back by itself if assay is not heard of.
+    trial
+        Seconds that the change then stays unless it is promoted.
+    stop_timeout
+        How many seconds the old server may take to stop.
+    hold
+        How many seconds the new one must go on giving tokens.
+    unchecked
+        Do not ask the engine's source first whether it takes the changed command.
+    cache
+        Folder for fetched sources. Default: ASSAY_CACHE, or the user's cache folder.
+    """
+
+    without: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    why: str = ""
+    approved_by: str = ""
+    switch: int = 120
+    trial: int = 3600
+    stop_timeout: float = 300.0
+    hold: float = 10.0
+    unchecked: Switch = False
+    cache: Path | None = None

@@ -1,0 +1,196 @@
+"""What the verbs of rollouts do once they run: open machine and journal, look, act, render."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import re
+import secrets
+import socket
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import reports
+from assay.cli.host_options import check_target, open_host
+from assay.cli.progress import Reporter
+from assay.deployment import Live, load_deployment
+from assay.errors import InputError
+from assay.journal import Journal, locked
+from assay.rollout import (
+    Intent,
+    Look,
+    Outcome,
+    Patience,
+    Prepared,
+    Request,
+    apply,
+    check_permission,
+    parse_change,
+    prepare,
+    promote,
+    rollback,
+    status,
+)
+from assay.source import default_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from assay._value import Value
+    from assay.cli.rollout_options import ApplyOptions, StatusOptions, UndoOptions
+    from assay.deployment import Deployment
+
+
+def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
+    """Prepare, show the plan, carry it out."""
+    asked = parse_change(change, options.without)
+    deployment = load_deployment(path, environment=os.environ, home=Path.home())
+    live = check_permission(deployment)
+    request = Request(
+        id=_new_id(),
+        unit=live.unit,
+        change=asked,
+        who=_who(),
+        why=options.why,
+        approved_by=options.approved_by,
+        url=live.url,
+        model=live.model,
+        patience=_patience(options),
+    )
+    with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
+        note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
+        prepared = prepare(host, request)
+        if not options.unchecked:
+            _check(prepared, deployment, options)
+        if options.dry_run:
+            return reports.plan_json(prepared.plan) if options.json else reports.plan_text(prepared.plan)
+        print(reports.plan_text(prepared.plan), file=sys.stderr)
+        outcome = apply(prepared, note=note, on_step=_say)
+    return reports.outcome_json(outcome) if options.json else reports.outcome_text(outcome)
+
+
+def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) -> None:
+    """Ask the engine's source about the changed command, and say what is worth knowing."""
+    from assay.cli.rollout_check import check_command
+
+    with Reporter(sys.stderr) as progress:
+        told = check_command(
+            prepared.before.words,
+            prepared.after,
+            deployment.engine,
+            cache=options.cache or default_cache(os.environ),
+            progress=progress,
+        )
+    for line in told:
+        print(reports.harmless(f"assay: {line}"), file=sys.stderr)
+
+
+def stands(target: str, options: StatusOptions) -> tuple[str, int]:
+    """What `assay status` prints, and its exit code."""
+    live = _live(target)
+    with open_host(live.host, options) as host:
+        seen = status(Look(host, live.unit, url=live.url, model=live.model, patience=Patience(lost_s=0)))
+    marks = seen.marks
+    fine = (
+        seen.serves and (marks.armed is None or marks.switch) and not (marks.trial_file and not marks.armed)
+    )
+    text = reports.status_json(seen) if options.json else reports.status_text(seen)
+    return text, 0 if fine else 1
+
+
+def promoted(target: str, options: UndoOptions) -> str:
+    """What `assay promote` prints."""
+    return _after(target, options, promote)
+
+
+def rolled_back(target: str, options: UndoOptions) -> str:
+    """What `assay rollback` prints."""
+    return _after(target, options, rollback)
+
+
+def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
+    live = _live(target)
+    patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
+    with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
+        note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
+        look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
+        done = act(look, note=note, on_step=_say, dry_run=options.dry_run)
+    if isinstance(done, Intent):
+        return reports.intent_json(done) if options.json else reports.intent_text(done)
+    return reports.outcome_json(done) if options.json else reports.outcome_text(done)
+
+
+def _live(target: str) -> Live:
+    """Where it runs: as a deployment file says, or as is written."""
+    if target.endswith(".toml"):
+        deployment = load_deployment(Path(target), environment=os.environ, home=Path.home())
+        if deployment.live is None:
+            raise InputError(
+                f"{target} does not say where it runs", hint="write [live], as `assay describe` does"
+            )
+        return deployment.live
+    unit, host = check_target(target)
+    return Live(unit=unit, host=host)
+
+
+@contextlib.contextmanager
+def _noting(live: Live, options: UndoOptions) -> Iterator[Callable[[str, Value], None]]:
+    """The lock of the unit, and what writes into the journal about it."""
+    path, who = options.journal or _journal_path(), _who()
+    subject = f"{live.unit}@{live.host or socket.gethostname()}"
+    with locked(path, subject, who=who), Journal(path, who=who) as journal:
+
+        def note(kind: str, body: Value) -> None:
+            journal.append(subject, kind, body)
+
+        yield note
+
+
+def _nothing(_kind: str, _body: Value) -> None:
+    """A dry run leaves no trace."""
+
+
+def _journal_path() -> Path:
+    named = os.environ.get("ASSAY_JOURNAL")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_state_dir("assay", appauthor=False)) / "journal.sqlite"
+
+
+def _say(step: str) -> None:
+    print(f"assay: {step} ...", file=sys.stderr, flush=True)
+
+
+def _who() -> str:
+    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+
+
+def _new_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _patience(options: ApplyOptions) -> Patience:
+    if not 5 <= options.switch <= options.trial <= 7 * 86400:
+        raise InputError(
+            f"--switch {options.switch} and --trial {options.trial} do not go together",
+            hint="--switch is at least 5 s, --trial at least as long and at most a week",
+        )
+    return Patience(
+        switch_s=options.switch,
+        trial_s=options.trial,
+        stop_s=_positive(options.stop_timeout, "--stop-timeout"),
+        ready_s=_positive(options.ready_timeout, "--ready-timeout"),
+        hold_s=_positive(options.hold, "--hold"),
+        token_s=min(30.0, max(2.0, options.switch / 3)),
+    )
+
+
+def _positive(seconds: float, option: str) -> float:
+    if not 0 < seconds <= 7 * 86400:
+        raise InputError(f"{option} {seconds:g}: expected a number of seconds above 0 and up to a week")
+    return seconds

@@ -1,0 +1,170 @@
+"""A deployment as it is now: what was asked for, what runs, what it runs on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay._value import Value
+from assay.engines import key_of, model_of, url_of
+from assay.errors import CommandFailed, HostError
+from assay.facts.gpus import GpuState, read_gpus
+from assay.facts.installed import Distribution, environment_of, read_installed
+from assay.facts.process import RunningProcess, read_process
+from assay.facts.served import Served, read_served
+from assay.hosts import UnitState, start_commands, unit_processes, unit_state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay._secret import Secret
+    from assay.hosts import Host, StartCommand
+
+
+class LiveDeployment(Value):
+    """All that could be read of a deployment. Words of commands may hold secrets; nothing else does."""
+
+    host: str
+    """The machine, as ssh names it; `this machine`."""
+    unit: UnitState | None = None
+    """The unit as systemd sees it."""
+    starts: tuple[StartCommand, ...] = ()
+    """Its `ExecStart=`: what was asked for."""
+    process: RunningProcess | None = None
+    """Its main process: what runs."""
+    processes: tuple[int, ...] = ()
+    """All of its processes."""
+    gpus: GpuState = GpuState()
+    """The machine's accelerators."""
+    installed: tuple[Distribution, ...] = ()
+    """What is installed in the environment that serves."""
+    served: Served | None = None
+    """What the server says of itself."""
+    config_text: str | None = None
+    """The model's config.json."""
+    notes: tuple[str, ...] = ()
+    """What could not be read, and why."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The server's command: as it runs, else as it is asked for."""
+        if self.process is not None and any(word.startswith("--") for word in self.process.words):
+            return self.process.words
+        return self.starts[-1].words if self.starts else ()
+
+    def __repr__(self) -> str:
+        return f"LiveDeployment(host={self.host!r}, unit={self.unit.unit if self.unit else None!r})"
+
+
+class _Notes:
+    """Reads on where something cannot be had, and remembers why."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, what: str, error: HostError) -> None:
+        """One thing that is not known."""
+        self.lines.append(f"{what}: {error.message}" + (f" ({error.details[-1]})" if error.details else ""))
+
+
+def read_live(host: Host, unit: str, *, sudo: bool = False) -> LiveDeployment:
+    """Read a deployment that is a systemd unit. Nothing is changed; `sudo` is for the process's variables.
+
+    Raises:
+        CommandFailed: there is no such unit, or no systemd.
+        InputError: that is not the full name of a unit.
+        Unreachable: no connection.
+    """
+    state = unit_state(host, unit)
+    if state.load_state == "not-found":
+        raise CommandFailed(
+            f"{host.name} has no unit {unit}", hint="`systemctl list-units --type=service` lists them"
+        )
+    notes = _Notes()
+    starts = start_commands(host, unit) if state.load_state == "loaded" else ()
+    process = _process(host, state, notes, sudo=sudo)
+    words = _best_words(process, starts)
+    url = url_of(words)
+    return LiveDeployment(
+        host=host.name,
+        unit=state,
+        starts=starts,
+        process=process,
+        processes=unit_processes(host, unit),
+        gpus=_gpus(host, notes),
+        installed=_installed(host, words, notes),
+        served=_served(host, url, words, notes) if url and process else None,
+        config_text=_config(host, model_of(words), notes, sudo=sudo),
+        notes=tuple(notes.lines),
+    )
+
+
+def read_live_url(host: Host, url: str, *, key: Secret | None = None) -> LiveDeployment:
+    """Read what a server says of itself, asked from the machine `host`.
+
+    Raises:
+        CommandFailed: it does not answer as a server.
+    """
+    served = read_served(host, url, key=key)
+    if not served.models and not served.settings:
+        raise CommandFailed(
+            f"{url} does not answer as a server does", details=served.notes, hint="see whether it runs"
+        )
+    return LiveDeployment(host=host.name, served=served, notes=served.notes)
+
+
+def _best_words(process: RunningProcess | None, starts: Sequence[StartCommand]) -> tuple[str, ...]:
+    return LiveDeployment(host="", process=process, starts=tuple(starts)).words
+
+
+def _process(host: Host, state: UnitState, notes: _Notes, *, sudo: bool) -> RunningProcess | None:
+    if state.main_pid is None:
+        return None
+    try:
+        process = read_process(host, state.main_pid, sudo=sudo)
+    except CommandFailed as error:
+        notes.add("the running process", error)
+        return None
+    if not process.environment_read:
+        notes.lines.append(
+            f"variables of process {process.pid}: only its user and root may read them; use --sudo"
+        )
+    return process
+
+
+def _gpus(host: Host, notes: _Notes) -> GpuState:
+    try:
+        return read_gpus(host)
+    except CommandFailed as error:
+        notes.add("accelerators", error)
+        return GpuState()
+
+
+def _installed(host: Host, words: Sequence[str], notes: _Notes) -> tuple[Distribution, ...]:
+    prefix = environment_of(words)
+    if prefix is None:
+        return ()
+    try:
+        return read_installed(host, prefix)
+    except CommandFailed as error:
+        notes.add("installed packages", error)
+        return ()
+
+
+def _served(host: Host, url: str, words: Sequence[str], notes: _Notes) -> Served | None:
+    try:
+        return read_served(host, url, key=key_of(words))
+    except CommandFailed as error:
+        notes.add(f"the server at {url}", error)
+        return None
+
+
+def _config(host: Host, model: str | None, notes: _Notes, *, sudo: bool) -> str | None:
+    if model is None or not model.startswith("/"):
+        return None
+    try:
+        return host.read(f"{model.rstrip('/')}/config.json", sudo=sudo, limit_bytes=16 << 20).decode()
+    except CommandFailed as error:
+        notes.add("the model's config.json", error)
+    except UnicodeDecodeError:
+        notes.lines.append(f"the model's config.json: {model}/config.json is not UTF-8")
+    return None

@@ -1,0 +1,118 @@
+"""What a running server says of itself: its models, its resolved settings, whether it has metrics."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay._masking import may_be_secret_name
+from assay._value import Value
+from assay.hosts import ask_http
+
+if TYPE_CHECKING:
+    from assay._secret import Secret
+    from assay.hosts import Host
+
+Settings = dict[str, bool | int | float | str | None]
+"""Resolved settings by the engine's own names."""
+_INFO_PATHS = ("/server_info", "/get_server_info")
+"""The second is the name until 0.5.x; newer releases keep it for a while."""
+
+
+class ServedModel(Value):
+    """What a server serves."""
+
+    name: str
+    """As requests name it."""
+    root: str | None = None
+    """Where it was loaded from, if the server says."""
+
+
+class Served(Value):
+    """A server's answers; each is empty where it gave none."""
+
+    url: str
+    """Where it was asked."""
+    models: tuple[ServedModel, ...] = ()
+    """Of `/v1/models`."""
+    settings: Settings = msgspec.field(default_factory=dict)
+    """Of `/server_info`: settings as the engine resolved them, without secrets and without lists."""
+    metrics: bool = False
+    """Whether `/metrics` gives any."""
+    notes: tuple[str, ...] = ()
+    """What could not be asked, and why."""
+
+
+def read_served(host: Host, url: str, *, key: Secret | None = None) -> Served:
+    """Three questions to a server from the machine `host`; a server that does not answer is no error.
+
+    Raises:
+        CommandFailed: the machine has no python3.
+        InputError: that is no URL.
+    """
+    base, notes = url.rstrip("/"), []
+    listed = ask_http(host, f"{base}/v1/models", key=key)
+    models = parse_models(listed.body) if listed.ok else ()
+    if not models:
+        notes.append(f"{base}/v1/models: {_why(listed.status, listed.reason)}")
+    settings: Settings = {}
+    for path in _INFO_PATHS if listed.status else ():
+        said = ask_http(host, base + path, key=key)
+        settings = parse_server_info(said.body) if said.ok else {}
+        if settings:
+            break
+    answer = ask_http(host, f"{base}/metrics", key=key) if listed.status else listed
+    return Served(
+        url=base,
+        models=models,
+        settings=settings,
+        metrics=answer.ok and parse_has_metrics(answer.body),
+        notes=tuple(notes),
+    )
+
+
+def _why(status: int | None, reason: str) -> str:
+    return reason or f"status {status}, or not the answer of such a server"
+
+
+def parse_models(body: bytes) -> tuple[ServedModel, ...]:
+    """Reads the list of `/v1/models`; nothing where it is none.
+
+    >>> parse_models(b'{"data": [{"id": "qwen", "root": "/models/qwen"}]}')
+    (ServedModel(name='qwen', root='/models/qwen'),)
+    """
+    try:
+        entries = json.loads(body)["data"]
+        return tuple(ServedModel(name=each["id"], root=_text(each.get("root"))) for each in entries)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ()
+
+
+def parse_server_info(body: bytes) -> Settings:
+    """Reads the settings of `/server_info`, which stand at its top; nothing where it is none.
+
+    Values of names that may be a secret's are dropped here and go no further.
+    """
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(said, dict):
+        return {}
+    plain = (bool, int, float, str, type(None))
+    return {
+        name: value
+        for name, value in said.items()
+        if isinstance(value, plain) and not may_be_secret_name(name)
+    }
+
+
+def parse_has_metrics(body: bytes) -> bool:
+    """Whether it is a page in Prometheus' text format with at least one type line."""
+    return body.startswith(b"# ") and b"# TYPE " in body
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

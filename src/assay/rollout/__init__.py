@@ -1,0 +1,36 @@
+"""Change a running service so that it can always be undone: plan, apply, wait until ready, restore."""
+
+from assay.rollout.after import Intent, Look, Status, promote, rollback, status
+from assay.rollout.apply import apply
+from assay.rollout.change import Change, Setting, changed_words, parse_change
+from assay.rollout.drop_in import Layout, layout
+from assay.rollout.marks import Armed, Marks
+from assay.rollout.permission import check_permission
+from assay.rollout.plan import Outcome, Patience, Plan, Step
+from assay.rollout.prepare import Prepared, Request, prepare
+
+__all__ = [
+    "Armed",
+    "Change",
+    "Intent",
+    "Layout",
+    "Look",
+    "Marks",
+    "Outcome",
+    "Patience",
+    "Plan",
+    "Prepared",
+    "Request",
+    "Setting",
+    "Status",
+    "Step",
+    "apply",
+    "changed_words",
+    "check_permission",
+    "layout",
+    "parse_change",
+    "prepare",
+    "promote",
+    "rollback",
+    "status",
+]

@@ -1,0 +1,237 @@
+"""After a rollout: where it stands, keeping it for good, taking it back."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from assay._value import Value
+from assay.errors import ApplyFailed, HostError, JournalError, Refused, RestoreFailed
+from assay.rollout import scripts
+from assay.rollout.apply import Note, OnStep, person_commands
+from assay.rollout.drop_in import layout
+from assay.rollout.failure import Failure
+from assay.rollout.machine import Machine, SwitchFired
+from assay.rollout.marks import Marks
+from assay.rollout.plan import Outcome, Patience
+from assay.rollout.prepare import known_words, proven, service_of
+from assay.rollout.prove import StartFailed, Watch, until_token
+from assay.rollout.token import ask_token
+
+if TYPE_CHECKING:
+    from assay.hosts import Host, UnitState
+    from assay.rollout.token import Service
+
+
+class Status(Value):
+    """Where a unit's rollouts stand."""
+
+    host: str
+    """The machine."""
+    unit: str
+    """The unit."""
+    active: str
+    """What systemd says: `active`, `failed` and so on."""
+    serves: bool
+    """Whether it gave a token just now."""
+    why_not: str
+    """Why it gave none."""
+    marks: Marks
+    """What is to be seen of rollouts."""
+
+
+class Intent(Value):
+    """What is about to be done; journalled first."""
+
+    id: str
+    """The rollout."""
+    does: str
+    """In words."""
+    undone_by: str
+    """What takes it back."""
+
+
+class Look:
+    """A unit with its marks, as the verbs after a rollout find it."""
+
+    def __init__(
+        self, host: Host, unit: str, *, url: str | None, model: str | None, patience: Patience
+    ) -> None:
+        """Look; nothing is changed.
+
+        Raises:
+            HostError: the machine cannot be asked, or root's rights are not to be had.
+            Refused: nobody says where the server answers.
+        """
+        self.patience = patience
+        self.machine = Machine(host, layout(unit), id="-", lost_s=patience.lost_s)
+        self.state: UnitState = self.machine.state()
+        self.marks = self.machine.marks()
+        self.machine.id = self.marks.armed.id if self.marks.armed else self.marks.last or "-"
+        self._where = (url, model)
+        self.service: Service | None = self._asked() if self.state.load_state == "loaded" else None
+
+    @property
+    def called(self) -> str:
+        """The machine and the unit, for messages."""
+        return f"{self.machine.host.name}: {self.machine.layout.unit}"
+
+    def _asked(self) -> Service | None:
+        """How the server is asked, by the words that run, else by those of the unit."""
+        starts, (url, model) = self.machine.starts(), self._where
+        if not starts:
+            return None
+        return service_of(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
+
+    def prove(self) -> None:
+        """What the unit says now is what serves.
+
+        Raises:
+            StartFailed: it is not, within `ready_s`.
+        """
+        starts = self.machine.starts()
+        service = self.service or self._asked()
+        if service is None:
+            raise StartFailed(Failure(kind="bad-unit", message="the unit has no command"))
+        watch = Watch(machine=self.machine, service=service, patience=self.patience, cursor=self.cursor)
+        until_token(watch, starts[-1].words, strict=False)
+
+    cursor = ""
+    """Where the journal ended before anything was done."""
+
+
+def status(look: Look) -> Status:
+    """Where the unit's rollouts stand; asks for one token."""
+    serves, why = False, f"it is {look.state.load_state}"
+    if look.service is not None and look.state.main_pid is not None:
+        token = ask_token(look.machine, look.service, timeout_s=look.patience.token_s)
+        serves, why = token.came, token.why
+    elif look.state.main_pid is None:
+        why = "it does not run"
+    return Status(
+        host=look.machine.host.name,
+        unit=look.machine.layout.unit,
+        active=look.state.active_state,
+        serves=serves,
+        why_not=why,
+        marks=look.marks,
+    )
+
+
+def promote(
+    look: Look, *, note: Note, on_step: OnStep = lambda _: None, dry_run: bool = False
+) -> Intent | Outcome:
+    """Keep a change that is on trial: its drop-in moves to /etc, what was there before is kept aside.
+
+    The service is not restarted. With `dry_run` only the intent is given.
+
+    Raises:
+        Refused: there is no trial, it was not seen to serve, or another start serves now.
+        NotReady: it gives no token.
+        ApplyFailed: it could not be kept; the service was seen to serve as before the rollout.
+        RestoreFailed: neither; the details say what a person must do.
+        JournalError: the intent could not be journalled. Nothing was changed.
+    """
+    machine, marks = look.machine, look.marks
+    if marks.armed is None:
+        raise Refused(f"{look.called} has no change on trial", hint="`assay apply` begins one")
+    if marks.trial is None or not marks.trial_file:
+        raise Refused(
+            f"{look.called}: rollout {marks.armed.id} was not seen to serve yet", hint="wait for it"
+        )
+    if look.state.invocation_id != marks.trial:
+        raise Refused(
+            f"{look.called} was started anew since the trial was seen to serve",
+            hint="`assay rollback`, then find out why it restarted",
+        )
+    if look.service is None:
+        raise Refused(
+            f"{look.called} is {look.state.load_state}: {look.state.load_error}", hint="mend it first"
+        )
+    proven(machine, look.service, look.patience)
+    places = machine.layout
+    intent = Intent(
+        id=marks.armed.id,
+        does=f"{places.kept} is written from {places.trial}, which is then removed; no restart",
+        undone_by=f"`assay rollback`: what was there before lies in {places.var}/{marks.armed.id}",
+    )
+    if dry_run:
+        return intent
+    note("promote", intent)
+    words = machine.starts()[-1].words
+    try:
+        for name, text in (("extend", scripts.EXTEND), ("keep", scripts.PROMOTE), ("swap", scripts.SWAP)):
+            on_step(name)
+            machine.act(text, name)
+            if machine.starts()[-1].words != words or machine.state().need_daemon_reload:
+                raise StartFailed(Failure(kind="beaten", message="another command is in effect"))
+        on_step("disarm")
+        machine.act(scripts.DISARM, "disarm")
+    except (HostError, StartFailed, SwitchFired) as error:
+        _back(look, note, on_step)
+        raise ApplyFailed(
+            f"{look.called}: the change could not be kept: {error or 'its switch has fired'}; "
+            "it serves as before the rollout"
+        ) from error
+    outcome = Outcome(id=intent.id, result="promoted")
+    with contextlib.suppress(JournalError):
+        note("outcome", outcome)
+    return outcome
+
+
+def rollback(
+    look: Look, *, note: Note, on_step: OnStep = lambda _: None, dry_run: bool = False
+) -> Intent | Outcome:
+    """Take back the change that is on trial, else the one that was promoted last, and see a token.
+
+    With `dry_run` only the intent is given.
+
+    Raises:
+        Refused: there is nothing to take back, or the kept file was edited since.
+        RestoreFailed: it was not seen to serve; the details say what a person must do.
+        JournalError: the intent could not be journalled. Nothing was changed.
+    """
+    marks, places = look.marks, look.machine.layout
+    if marks.armed is not None:
+        does = f"{places.trial} is removed, and {places.unit} restarted if it was for the rollout"
+    elif marks.last is not None and marks.kept_file:
+        does = f"{places.kept} becomes what it was before {marks.last}, and {places.unit} is restarted"
+    else:
+        raise Refused(f"{look.called} has nothing to take back", hint="`assay status` says what is there")
+    intent = Intent(id=look.machine.id, does=does, undone_by="`assay apply` of the same change")
+    if dry_run:
+        return intent
+    note("rollback", intent)
+    _back(look, note, on_step)
+    return Outcome(id=intent.id, result="rolled-back")
+
+
+def _back(look: Look, note: Note, on_step: OnStep) -> None:
+    machine, places = look.machine, look.machine.layout
+    on_step("restore")
+    look.cursor = machine.cursor()
+    id = machine.id
+    try:
+        if look.marks.armed is not None:
+            machine.script(scripts.REVERT, "restore").checked()
+        else:
+            result = machine.script(scripts.UNKEEP, "restore")
+            if result.status == scripts.EDITED:
+                raise Refused(
+                    f"{look.called}: {places.kept} was edited since it was promoted",
+                    hint=f"see what it says; the file before it lies in {places.var}/{id}",
+                )
+            if result.status != scripts.NOT_ARMED:  # else a lost link made us ask twice
+                result.checked()
+        look.prove()
+    except (HostError, StartFailed) as error:
+        told = error.failure.message if isinstance(error, StartFailed) else str(error)
+        outcome = Outcome(id=id, result="needs-a-person", message=told)
+        with contextlib.suppress(JournalError):
+            note("outcome", outcome)
+        raise RestoreFailed(
+            f"{look.called} was not seen to serve as before: {told}",
+            details=person_commands(places.unit, places.trial),
+        ) from error
+    with contextlib.suppress(JournalError):
+        note("outcome", Outcome(id=id, result="rolled-back"))

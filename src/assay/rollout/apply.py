@@ -1,0 +1,301 @@
+"""A rollout as a transaction: every step under a live switch; what fails is taken back and proven to be."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from assay._masking import mask
+from assay._value import Value
+from assay.errors import ApplyFailed, AssayError, HostError, JournalError, RestoreFailed
+from assay.facts import read_served, resolved_otherwise
+from assay.rollout import scripts
+from assay.rollout.failure import Failure, FailureKind
+from assay.rollout.machine import Machine, SwitchFired, host_failure
+from assay.rollout.plan import Outcome
+from assay.rollout.prove import StartFailed, Watch, holds, until_token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.hosts import UnitState
+    from assay.rollout.plan import Plan
+    from assay.rollout.prepare import Prepared
+
+Note = Callable[[str, Value], None]
+"""Writes one entry, of a kind, into the journal; raises JournalError if it cannot."""
+OnStep = Callable[[str], None]
+"""Is told of each step before it is done."""
+
+
+class Began(Value):
+    """A step is begun."""
+
+    id: str
+    """The rollout."""
+    step: str
+    """Which step."""
+
+
+def apply(prepared: Prepared, *, note: Note, on_step: OnStep = lambda _: None) -> Outcome:
+    """Carry a plan out. It ends with the change on trial under its switch, or with the service as before.
+
+    The plan is journalled first. `on_step` hears the name of each step before it is done.
+
+    Raises:
+        ApplyFailed: the change was taken back, and the service was seen to serve as before.
+        RestoreFailed: that could not be seen; the details say what a person must do.
+        Refused: another rollout is under way. Nothing was changed.
+        JournalError: the plan could not be journalled. Nothing was changed.
+        HostError: the machine could not be reached before anything was changed.
+    """
+    note("plan", prepared.plan)
+    return _Run(prepared, note, on_step).run()
+
+
+class _Run:
+    def __init__(self, prepared: Prepared, note: Note, on_step: OnStep) -> None:
+        self._prepared = prepared
+        self._plan: Plan = prepared.plan
+        self._machine: Machine = prepared.machine
+        self._patience = prepared.plan.patience
+        self._note = note
+        self._on_step = on_step
+        self._cursor = ""
+        self._renewed = 0.0
+        self._down_since: float | None = None
+        self._downtime_s = 0.0
+
+    def run(self) -> Outcome:
+        """All steps; what fails after the first is taken back."""
+        self._cursor = self._machine.cursor()
+        self._begin("arm")
+        switch_s = str(self._patience.switch_s)
+        revert = scripts.REVERT.encode()
+        self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, stdin=revert)
+        self._renewed = time.monotonic()
+        try:
+            self._change()
+        except BaseException as error:
+            self._take_back(error)
+            raise
+        outcome = Outcome(
+            id=self._plan.id,
+            result="trial",
+            downtime_s=round(self._downtime_s, 1),
+            lines=tuple(map(self._masked, self._not_taken())),
+        )
+        with contextlib.suppress(JournalError):  # it serves, and its switch is armed
+            self._note("outcome", outcome)
+        return outcome
+
+    def _not_taken(self) -> list[str]:
+        """What of the change the server says that it did not take; nothing where it does not say."""
+        service = self._prepared.service
+        try:
+            served = read_served(self._machine.host, service.url, key=service.key)
+        except HostError:  # it was seen to serve, and its switch is armed
+            return []
+        asked = ((each.flag, each.value) for each in self._plan.change.set)
+        told = (resolved_otherwise(flag, value, served.settings) for flag, value in asked)
+        return [each for each in told if each]
+
+    def _begin(self, step: str) -> None:
+        self._note("step", Began(id=self._plan.id, step=step))
+        self._on_step(step)
+
+    def _change(self) -> None:
+        for step, act in (
+            ("write", self._write),
+            ("verify", self._verify),
+            ("reload", self._reload),
+            ("stop", self._stop),
+            ("start", lambda: self._machine.act(scripts.START, "start")),
+        ):
+            self._begin(step)
+            act()
+            self._renew()
+        self._begin("ready")
+        watch = self._watch(between=self._renew)
+        start = until_token(watch, self._prepared.after)
+        self._up()
+        self._begin("hold")
+        holds(watch, start)
+        self._begin("trial")
+        self._machine.act(scripts.TRIAL, "trial", str(self._patience.trial_s), start.invocation_id)
+
+    def _watch(self, *, between: Callable[[], None] = lambda: None) -> Watch:
+        return Watch(
+            machine=self._machine,
+            service=self._prepared.service,
+            patience=self._patience,
+            cursor=self._cursor,
+            between=between,
+        )
+
+    def _renew(self) -> None:
+        """The switch hears of us again, when a quarter of its time is over."""
+        if time.monotonic() - self._renewed < self._patience.switch_s / 4:
+            return
+        self._machine.act(scripts.RENEW, "renew", str(self._patience.switch_s))
+        self._renewed = time.monotonic()
+
+    def _write(self) -> None:
+        fragment = self._plan.originals[0][0]
+        self._machine.act(scripts.WRITE, "write", fragment, stdin=self._prepared.text.encode())
+
+    def _verify(self) -> None:
+        _, lines = self._machine.complaints(self._plan.originals[0][0])
+        new = sorted(lines - self._prepared.complaints)
+        if new:
+            raise StartFailed(_failure("bad-unit", "systemd-analyze complains of the changed unit", new))
+
+    def _reload(self) -> None:
+        self._machine.act(scripts.RELOAD, "reload")
+        state, starts = self._machine.state(), self._machine.starts()
+        if state.load_state != "loaded":
+            raise StartFailed(_failure("bad-unit", f"systemd does not take the unit: {state.load_error}", ()))
+        if len(starts) == 1 and starts[0].words == self._prepared.after and self._trial_counts(state):
+            return
+        later = (
+            state.drop_in_paths[state.drop_in_paths.index(self._plan.layout.trial) + 1 :]
+            if self._trial_counts(state)
+            else ()
+        )
+        raise StartFailed(
+            _failure(
+                "beaten",
+                "the command in effect is not the planned one",
+                [f"a later drop-in: {one}" for one in later],
+            )
+        )
+
+    def _trial_counts(self, state: UnitState) -> bool:
+        return self._plan.layout.trial in state.drop_in_paths and not state.need_daemon_reload
+
+    def _stop(self) -> None:
+        old = self._machine.processes()
+        self._down_since = time.monotonic()
+        self._machine.act(scripts.STOP, "stop")
+        deadline = time.monotonic() + self._patience.stop_s
+        while left := self._what_is_left(old):
+            self._renew()
+            if time.monotonic() >= deadline:
+                raise StartFailed(_failure("not-stopped", "it did not stop in time", left))
+            time.sleep(min(self._patience.poll_s, 0.2))
+        url = self._prepared.service.url
+        if self._machine.http(url, timeout_s=3).status is not None:
+            message = f"something else answers at {url} while it is stopped"
+            raise StartFailed(_failure("port-in-use", message, ()))
+
+    def _what_is_left(self, old: tuple[int, ...]) -> list[str]:
+        """What of the old server is not gone yet: the unit's stop, its processes, their memory."""
+        state = self._machine.state()
+        if state.active_state not in ("inactive", "failed") or state.job is not None:
+            return [f"{state.unit} is {state.active_state} ({state.sub_state})"]
+        if alive := self._machine.alive(old):
+            return [f"process {each} still runs" for each in alive]
+        return [f"process {each} still holds memory of a GPU" for each in self._machine.holding_gpus(old)]
+
+    def _up(self) -> None:
+        if self._down_since is not None:
+            self._downtime_s += time.monotonic() - self._down_since
+            self._down_since = None
+
+    # what fails
+
+    def _take_back(self, error: BaseException) -> None:
+        """Take everything back, prove it, and raise what that came to; an interruption is raised as it is."""
+        failure = self._failure_of(error)
+        with contextlib.suppress(Exception):
+            self._on_step("restore")
+        try:
+            self._restore()
+        except (HostError, StartFailed) as second:
+            raise self._needs_a_person(failure, second) from error
+        outcome = Outcome(
+            id=self._plan.id,
+            result="restored",
+            downtime_s=round(self._downtime_s, 1),
+            failure=failure.kind,
+            message=self._masked(failure.message),
+            lines=tuple(map(self._masked, failure.lines)),
+        )
+        self._told(outcome)
+        if isinstance(error, Exception):
+            raise ApplyFailed(
+                f"{self._plan.host}: {self._plan.layout.unit} with {self._plan.change}: {outcome.message}; "
+                f"it serves as before, after {outcome.downtime_s:g} s without",
+                details=outcome.lines,
+                hint=f"[{failure.kind}] nothing of the change is left",
+            ) from error
+
+    def _restore(self) -> None:
+        """The script that the switch would run, then a token.
+
+        Raises:
+            HostError, StartFailed: it is not seen to serve.
+        """
+        self._machine.script(scripts.REVERT, "restore").checked()
+        until_token(self._watch(), self._prepared.before.words, strict=False)
+        self._up()
+
+    def _failure_of(self, error: BaseException) -> Failure:
+        if isinstance(error, StartFailed):
+            return error.failure
+        if isinstance(error, SwitchFired):
+            return self._why_fired()
+        if isinstance(error, HostError):
+            return _failure("exited", f"a step failed: {host_failure(error)}", error.details)
+        if isinstance(error, AssayError):
+            return _failure("exited", error.message, error.details)
+        return _failure("exited", f"assay was interrupted ({type(error).__name__})", ())
+
+    def _why_fired(self) -> Failure:
+        message = "the switch fired: assay was not heard of in time"
+        with contextlib.suppress(HostError):
+            marks = self._machine.marks()
+            if marks.reverted is None or marks.reverted.id != self._plan.id:
+                message = "the machine was restarted, and the trial with it is gone"
+        return _failure("exited", message, ())
+
+    def _needs_a_person(self, failure: Failure, second: Exception) -> RestoreFailed:
+        told = second.failure.message if isinstance(second, StartFailed) else str(second)
+        lines = second.failure.lines if isinstance(second, StartFailed) else ()
+        outcome = Outcome(
+            id=self._plan.id,
+            result="needs-a-person",
+            downtime_s=round(time.monotonic() - self._down_since, 1) if self._down_since is not None else 0.0,
+            failure=failure.kind,
+            message=self._masked(f"{failure.message}; then: {told}"),
+            lines=tuple(map(self._masked, lines)),
+        )
+        self._told(outcome)
+        return RestoreFailed(
+            f"{self._plan.host}: {self._plan.layout.unit} was not seen to serve as before: {outcome.message}",
+            details=(*outcome.lines, *person_commands(self._plan.layout.unit, self._plan.layout.trial)),
+            hint="where its switch is still there, it takes the change back by itself: see `assay status`",
+        )
+
+    def _told(self, outcome: Outcome) -> None:
+        with contextlib.suppress(JournalError):  # the service matters more, and the user is told
+            self._note("outcome", outcome)
+
+    def _masked(self, text: str) -> str:
+        return mask(text, self._prepared.secrets)
+
+
+def person_commands(unit: str, trial: str) -> tuple[str, ...]:
+    """What a person runs on the machine, as root, to bring the service back."""
+    return (
+        "a person must look, on the machine, as root:",
+        f"  systemctl status {unit}; journalctl -u {unit} -n 100",
+        f"  rm -f {trial}; systemctl daemon-reload",
+        f"  systemctl reset-failed {unit}; systemctl restart {unit}",
+    )
+
+
+def _failure(kind: FailureKind, message: str, lines: Sequence[str]) -> Failure:
+    return Failure(kind=kind, message=message, lines=tuple(lines))

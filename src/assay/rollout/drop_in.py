@@ -1,0 +1,82 @@
+"""The drop-in that changes a unit's command, and where everything of a rollout lies on a machine."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from assay._value import Value
+from assay.deployment import quote_systemd
+from assay.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.hosts import StartCommand
+
+_PREFIX = {
+    "ignore-failure": "-",
+    "no-env-expand": ":",
+    "privileged": "+",
+    "no-setuid": "!",
+    "ambient": "!!",
+}
+
+
+class Layout(Value):
+    """Paths and names of one unit's rollouts on its machine."""
+
+    unit: str
+    """The unit."""
+    run: str
+    """Folder of marks that vanish with a reboot, as the trial itself does."""
+    var: str
+    """Folder of what must outlive a reboot: what a promotion replaced."""
+    trial: str
+    """The drop-in of a trial."""
+    kept: str
+    """The drop-in of a promoted change. Its name sorts before the trial's, and after most others."""
+    switch: str
+    """Name of the dead-man's switch: its timer and its service."""
+
+
+def layout(unit: str) -> Layout:
+    """Where things lie for a unit of the machine's manager.
+
+    >>> layout("llm.service").trial
+    '/run/systemd/system/llm.service.d/zz-assay-2-trial.conf'
+    """
+    # a unit's own name may have an @ or a backslash, which another unit's name would read otherwise
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", unit.removesuffix(".service"))[:40].strip("-")
+    slug = f"{slug}-{hashlib.sha256(unit.encode()).hexdigest()[:8]}"
+    return Layout(
+        unit=unit,
+        run=f"/run/assay/{slug}",
+        var=f"/var/lib/assay/{slug}",
+        trial=f"/run/systemd/system/{unit}.d/zz-assay-2-trial.conf",
+        kept=f"/etc/systemd/system/{unit}.d/zz-assay-1-kept.conf",
+        switch=f"assay-revert-{slug}",
+    )
+
+
+def drop_in(start: StartCommand, words: Sequence[str], *, remark: str) -> str:
+    """The text of a drop-in that makes systemd start these words as it started those of `start`.
+
+    `words` are as systemd holds them: `%` resolved, `$` not; so `$` stays as it is, and `%` is doubled.
+
+    Raises:
+        Refused: a prefix of the command is not known, or its program cannot be written.
+    """
+    unknown = sorted(set(start.flags) - _PREFIX.keys())
+    if unknown:
+        raise Refused(f"the unit's command has a prefix that assay does not know: {', '.join(unknown)}")
+    prefix = "".join(_PREFIX[flag] for flag in start.flags)
+    program = start.path
+    if not program.startswith("/") or not re.fullmatch(r"[\w./+@:~-]+", program, re.ASCII):
+        raise Refused(f"the program {program!r} cannot be written into a unit safely")
+    if words[0] != program:
+        prefix, program = f"{prefix}@", f"{program} {quote_systemd(words[0], dollars=False)}"
+    rest = " ".join(quote_systemd(word, dollars=False) for word in words[1:])
+    clean = "".join(each if each.isprintable() else " " for each in remark)
+    return f"# {clean}\n[Service]\nExecStart=\nExecStart={prefix}{program} {rest}".rstrip() + "\n"

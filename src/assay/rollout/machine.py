@@ -1,0 +1,239 @@
+"""One unit on one machine, as a rollout speaks to it: scripts under a lock, a lost link waited out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.errors import CommandFailed, HostError, OutcomeUnknown, Refused, Unreachable
+from assay.facts import read_gpu_users, read_process
+from assay.hosts import (
+    HttpAnswer,
+    Script,
+    StartCommand,
+    UnitState,
+    ask_http,
+    start_commands,
+    unit_processes,
+    unit_state,
+)
+from assay.rollout import scripts
+from assay.rollout.failure import parse_journal
+from assay.rollout.marks import Marks, parse_marks
+
+if TYPE_CHECKING:
+    from assay._secret import Secret
+    from assay.hosts import CommandResult, Host
+    from assay.rollout.drop_in import Layout
+
+_T = TypeVar("_T")
+_SCRIPT_S = 90.0
+_COUPLINGS = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "UpheldBy", "TriggeredBy")
+_PAUSE_S = 1.0
+# the name of a program may hold anything, also blanks and brackets
+_ALIVE = r"""
+for each; do
+  case $(sed 's/.*) //; s/ .*//' "/proc/$each/stat" 2>/dev/null) in ""|Z|X) ;; *) echo "$each" ;; esac
+done
+"""
+
+
+class SwitchFired(Exception):
+    """The rollout is over on the machine: its switch has fired, or the machine was restarted."""
+
+
+class Machine:
+    """The scripts of one rollout. What it asks may be asked twice: a lost link is waited out for `lost_s`."""
+
+    def __init__(self, host: Host, layout: Layout, *, id: str, lost_s: float) -> None:
+        self.host = host
+        self.layout = layout
+        self.id = id
+        self._lost_s = lost_s
+        self._root: bool | None = None
+
+    def patiently(self, ask: Callable[[], _T]) -> _T:
+        """What it gives; where the link is lost it is asked again, until `lost_s` are over.
+
+        Raises:
+            HostError: of the last try.
+        """
+        deadline = time.monotonic() + self._lost_s
+        while True:
+            try:
+                return ask()
+            except (Unreachable, OutcomeUnknown):
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    @property
+    def sudo(self) -> bool:
+        """Whether root's rights come by sudo."""
+        if self._root is None:
+            self._root = self.patiently(lambda: self.host.run(["id", "-u"])).checked().out.strip() == b"0"
+        return not self._root
+
+    def script(self, text: str, name: str, *more: str, stdin: bytes | None = None) -> CommandResult:
+        """Run one of `scripts`; any status is a result."""
+        layout = self.layout
+        arguments = (
+            layout.run,
+            self.id,
+            layout.unit,
+            layout.trial,
+            layout.kept,
+            layout.var,
+            layout.switch,
+            *more,
+        )
+        script = Script(text=text, arguments=arguments, name=f"the step {name}")
+        sudo = self.sudo
+        return self.patiently(lambda: self.host.run(script, stdin=stdin, timeout_s=_SCRIPT_S, sudo=sudo))
+
+    def act(self, text: str, name: str, *more: str, stdin: bytes | None = None) -> None:
+        """Run one of `scripts` that changes something.
+
+        Raises:
+            SwitchFired: the rollout is over there.
+            Refused: another one is under way, or something lies about that nobody knows.
+            CommandFailed: it failed otherwise.
+        """
+        result = self.script(text, name, *more, stdin=stdin)
+        if result.status in (scripts.NOT_ARMED, scripts.NO_SWITCH):
+            raise SwitchFired
+        if result.status == scripts.ANOTHER:
+            raise self._another(result.out)
+        if result.status == scripts.LEFTOVER:
+            raise Refused(
+                f"{self.host.name}: {self.layout.trial} is there, and no rollout is under way",
+                hint=f"see what it is; if it is of no use: rm {self.layout.trial}; systemctl daemon-reload",
+            )
+        if result.status == scripts.LOCKED:
+            raise CommandFailed(f"{self.host.name}: another step holds {self.layout.run}/lock for 20 s")
+        result.checked()
+
+    def _another(self, out: bytes) -> Refused:
+        words = out.decode("utf-8", "replace").split()
+        told = f"{words[0]} by {words[1]}, since {words[2]}" if len(words) == 3 else "not readable"
+        return Refused(
+            f"{self.host.name}: another rollout of {self.layout.unit} is under way: {told}",
+            hint="`assay status` says how far it is; `assay promote` or `assay rollback` ends a trial",
+        )
+
+    def marks(self) -> Marks:
+        """What is to be seen of rollouts."""
+        return parse_marks(self.script(scripts.MARKS, "look").checked().out)
+
+    def state(self) -> UnitState:
+        """The unit."""
+        return self.patiently(lambda: unit_state(self.host, self.layout.unit))
+
+    def starts(self) -> tuple[StartCommand, ...]:
+        """Its commands as systemd holds them."""
+        return self.patiently(lambda: start_commands(self.host, self.layout.unit))
+
+    def processes(self) -> tuple[int, ...]:
+        """All of its processes."""
+        return self.patiently(lambda: unit_processes(self.host, self.layout.unit))
+
+    def alive(self, processes: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of them that still run, and are no zombies."""
+        if not processes:
+            return ()
+        script = Script(text=_ALIVE, arguments=tuple(map(str, processes)), name="the look at old processes")
+        out = self.patiently(lambda: self.host.run(script)).out
+        return tuple(int(each) for each in out.split() if each.isdigit())
+
+    def holding_gpus(self, processes: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of them that still hold memory of a GPU: the driver lets go of it after a process has ended.
+
+        Raises:
+            CommandFailed: nvidia-smi is there and does not answer.
+        """
+        users = self.patiently(lambda: read_gpu_users(self.host))
+        return tuple(sorted({user.pid for user in users} & set(processes)))
+
+    def words(self, pid: int) -> tuple[str, ...] | None:
+        """The words of a process; None if it has ended."""
+        try:
+            return self.patiently(lambda: read_process(self.host, pid)).words
+        except CommandFailed:
+            return None
+
+    def digests(self, paths: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Path and SHA-256 of files."""
+        sudo = self.sudo
+        ask = ["sha256sum", "--", *paths]
+        out = self.patiently(lambda: self.host.run(ask, sudo=sudo)).checked().out.decode("utf-8", "replace")
+        # names are not read back: sha256sum doubles their backslashes
+        return tuple(zip(paths, (line.lstrip("\\").split(" ")[0] for line in out.splitlines()), strict=True))
+
+    def complaints(self, fragment: str) -> tuple[int, frozenset[str]]:
+        """Status and lines of `systemd-analyze verify`."""
+        ask = ["systemd-analyze", "--man=no", "verify", fragment]
+        sudo = self.sudo
+        result = self.patiently(lambda: self.host.run(ask, sudo=sudo, timeout_s=_SCRIPT_S))
+        lines = (result.out + result.err).decode("utf-8", "replace").splitlines()
+        return result.status, frozenset(line for line in lines if line.strip())
+
+    def coupled(self) -> tuple[str, ...]:
+        """Active units that a stop would stop too, or that would start it while it is stopped."""
+        unit = self.layout.unit
+        ask = ["systemctl", "show", "-p", ",".join(_COUPLINGS), "--value", "--", unit]
+        names = self.patiently(lambda: self.host.run(ask)).checked().out.decode("utf-8", "replace").split()
+        if not names:
+            return ()
+        show = ["systemctl", "show", "-p", "Id,ActiveState", "--", *names]
+        out = self.patiently(lambda: self.host.run(show)).checked().out.decode("utf-8", "replace")
+        blocks = [dict(line.split("=", 1) for line in block.splitlines()) for block in out.split("\n\n")]
+        idle = ("inactive", "failed")
+        return tuple(each["Id"] for each in blocks if each.get("ActiveState", "inactive") not in idle)
+
+    def cursor(self) -> str:
+        """Where the journal ends now; empty if it cannot be told."""
+        sudo = self.sudo
+        ask = ["journalctl", "-q", "-n", "1", "-o", "json", "--output-fields=MESSAGE_ID", "--no-pager"]
+        out = self.patiently(lambda: self.host.run(ask, sudo=sudo)).out
+        return _cursor_of(out)
+
+    def log(self, cursor: str) -> tuple[str, ...]:
+        """The unit's lines since then, systemd's own among them."""
+        after = [f"--after-cursor={cursor}"] if cursor else ["-b"]
+        ask = [
+            "journalctl",
+            "-q",
+            "-u",
+            self.layout.unit,
+            *after,
+            "-n",
+            "400",
+            "-o",
+            "json",
+            "-a",
+            "--no-pager",
+        ]
+        sudo = self.sudo
+        return parse_journal(self.patiently(lambda: self.host.run(ask, sudo=sudo)).out)
+
+    def http(
+        self, url: str, *, body: bytes | None = None, key: Secret | None = None, timeout_s: float = 10.0
+    ) -> HttpAnswer:
+        """Ask the server from its own machine."""
+        return self.patiently(lambda: ask_http(self.host, url, body=body, key=key, timeout_s=timeout_s))
+
+
+def _cursor_of(out: bytes) -> str:
+    import json
+
+    try:
+        cursor = json.loads(out)["__CURSOR"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return cursor if isinstance(cursor, str) else ""
+
+
+def host_failure(error: HostError) -> str:
+    """A machine's failure in one line."""
+    return " ".join([error.message, *error.details[-1:]])

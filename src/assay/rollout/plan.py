@@ -1,0 +1,122 @@
+"""The plan of a rollout: what is done, in which order, and how each step is undone; shown before anything."""
+
+from __future__ import annotations
+
+from assay._value import Value
+from assay.rollout.change import Change
+from assay.rollout.drop_in import Layout
+
+
+class Patience(Value):
+    """How long things may take."""
+
+    switch_s: int = 120
+    """The switch takes the change back this long after its last renewal."""
+    trial_s: int = 3600
+    """How long a change that serves stays without being promoted."""
+    stop_s: float = 300.0
+    """Until the old server and all of its processes are gone."""
+    ready_s: float = 1800.0
+    """From the start to the first token."""
+    hold_s: float = 10.0
+    """How long it must then go on, and give more tokens."""
+    token_s: float = 30.0
+    """For one token."""
+    lost_s: float = 300.0
+    """How long a machine that does not answer is waited for."""
+    poll_s: float = 1.0
+    """Between two looks."""
+
+
+class Step(Value):
+    """One step of a plan."""
+
+    name: str
+    """Short: `arm`, `write`, `stop`."""
+    does: str
+    """What happens, in a sentence."""
+    undone_by: str
+    """What takes it back; `nothing to undo` for a look."""
+
+
+class Plan(Value):
+    """Everything that a rollout will do. No part of it holds a command line: those hold secrets."""
+
+    id: str
+    """Name of the rollout."""
+    host: str
+    """The machine."""
+    layout: Layout
+    """The unit, and where its drop-ins and marks lie."""
+    change: Change
+    """What is changed."""
+    why: str
+    """For what reason, in the user's words."""
+    approved_by: str
+    """Who agreed, if anybody was asked."""
+    before: str
+    """Digest (SHA-256) of the command as it is, in JSON."""
+    after: str
+    """Digest of the command as it shall be."""
+    originals: tuple[tuple[str, str], ...]
+    """Path and SHA-256 of the unit's file and drop-ins; they are not touched."""
+    url: str
+    """Where the server is asked for a token, from its own machine."""
+    patience: Patience
+    """How long things may take."""
+    steps: tuple[Step, ...]
+    """In their order; one fails: all is taken back."""
+
+
+_REVERT = "the switch, or assay itself: the drop-in is removed, systemd reloaded"
+_RESTART = f"{_REVERT}, the service restarted"
+
+
+def steps_of(layout: Layout, patience: Patience) -> tuple[Step, ...]:
+    """The steps of a rollout of one systemd unit."""
+    unit = layout.unit
+    told = (
+        (
+            "arm",
+            f"a timer there takes everything back {patience.switch_s} s after assay was last heard of",
+            "it is stopped at the end",
+        ),
+        ("write", f"{layout.trial} is written; the unit's own files are not touched", _REVERT),
+        (
+            "verify",
+            "systemd-analyze looks at the unit; any new complaint ends the rollout",
+            "nothing to undo",
+        ),
+        ("reload", "systemctl daemon-reload; the command in effect must be the planned one", _REVERT),
+        (
+            "stop",
+            f"{unit} is stopped and all of its processes are waited for: it does not serve from here",
+            _RESTART,
+        ),
+        ("start", f"{unit} is started with the change", _RESTART),
+        ("ready", f"a generated token is waited for, at most {patience.ready_s:g} s", _RESTART),
+        ("hold", f"it must go on for {patience.hold_s:g} s and give more tokens", _RESTART),
+        (
+            "trial",
+            f"the switch is set to {patience.trial_s} s: `assay promote` keeps the change until then",
+            _RESTART,
+        ),
+    )
+    return tuple(Step(name=name, does=does, undone_by=undone) for name, does, undone in told)
+
+
+class Outcome(Value):
+    """How a rollout, or a part of it, ended."""
+
+    id: str
+    """Its name."""
+    result: str
+    """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`."""
+    downtime_s: float = 0.0
+    """Seconds between the stop and the next token."""
+    failure: str = ""
+    """Which kind of failure, if any."""
+    message: str = ""
+    """In words."""
+    lines: tuple[str, ...] = ()
+    """Log lines; for a trial, what of the change the server did not take. Masked."""

@@ -1,0 +1,239 @@
+"""Looks before anything is changed: what would make a rollout unsafe is refused here, in seconds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay._masking import secrets_in_words
+from assay.engines import key_of, url_of
+from assay.errors import NotReady, Refused
+from assay.facts import same_command
+from assay.hosts import Script
+from assay.rollout import scripts
+from assay.rollout.change import changed_words
+from assay.rollout.drop_in import drop_in, layout
+from assay.rollout.machine import Machine
+from assay.rollout.plan import Patience, Plan, steps_of
+from assay.rollout.token import Service, ask_token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.hosts import Host, StartCommand, UnitState
+    from assay.rollout.change import Change
+
+_WHERE = frozenset({"--host", "--port"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Who wants what, and why."""
+
+    id: str
+    """Name of the rollout: letters, digits and dashes."""
+    unit: str
+    """Which unit."""
+    change: Change
+    """What shall be otherwise."""
+    who: str
+    """Who asks: `user@machine`."""
+    why: str = ""
+    """For what reason."""
+    approved_by: str = ""
+    """Who agreed."""
+    url: str | None = None
+    """Where the server answers; None: as its command says."""
+    model: str | None = None
+    """The model's name for requests; None: the first that the server lists."""
+    patience: Patience = field(default_factory=Patience)
+    """How long things may take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A plan, and what is needed to carry it out. The words hold secrets: they are never written down."""
+
+    plan: Plan
+    """To be shown and journalled."""
+    machine: Machine
+    """Where."""
+    service: Service
+    """How its server is asked now; the change has no part in that."""
+    before: StartCommand
+    """The command as it is."""
+    after: tuple[str, ...]
+    """Its words as they shall be."""
+    text: str
+    """The drop-in."""
+    complaints: frozenset[str]
+    """What systemd-analyze says of the unit as it is."""
+    who: str
+    """Who asks."""
+    secrets: frozenset[str]
+    """What must not be printed: values of secret options, as they run and as they stand in the unit."""
+
+
+def prepare(host: Host, request: Request) -> Prepared:
+    """Look at everything that a rollout stands on, and make its plan. Nothing is changed.
+
+    Raises:
+        Refused: it would not be safe; the message says why, the hint what to do.
+        NotReady: the service does not give a token now, so nobody could tell that it does so again.
+        HostError: the machine could not be asked.
+    """
+    patience, places = request.patience, layout(request.unit)
+    machine = Machine(host, places, id=request.id, lost_s=patience.lost_s)
+    tools = host.run(Script(text=scripts.CHECK, name="the look for tools"))
+    if not tools.ok:
+        raise Refused(
+            f"{host.name} lacks {tools.out.decode('utf-8', 'replace').strip()}", hint="install it there"
+        )
+    state = _sound(machine.state(), host.name)
+    before = _only(machine.starts(), request.unit)
+    _alone(machine)
+    _no_rollout(machine)
+    after = changed_words(before.words, request.change, dollars="no-env-expand" not in before.flags)
+    running = _runs_as_asked(machine, state, before)
+    if after == before.words:
+        raise Refused(f"{request.unit} is started so already", hint="there is nothing to change")
+    if _WHERE & {*(each.flag for each in request.change.set), *request.change.unset}:
+        raise Refused("where the server listens is not for assay to change", hint="its clients would lose it")
+    service = service_of(running, url=request.url, model=request.model)
+    proven(machine, service, patience)
+    _, complaints = machine.complaints(state.fragment_path)
+    plan = Plan(
+        id=request.id,
+        host=host.name,
+        layout=places,
+        change=request.change,
+        why=request.why,
+        approved_by=request.approved_by,
+        before=digest(before.words),
+        after=digest(after),
+        originals=machine.digests((state.fragment_path, *state.drop_in_paths)),
+        url=service.url,
+        patience=patience,
+        steps=steps_of(places, patience),
+    )
+    text = drop_in(before, after, remark=f"assay rollout {request.id}: a trial; `assay status` says more")
+    return Prepared(
+        plan=plan, machine=machine, service=service, before=before, after=after, text=text,
+        complaints=complaints, who=request.who, secrets=secrets_in_words(running) | secrets_in_words(after),
+    )  # fmt: skip
+
+
+def digest(words: Sequence[str]) -> str:
+    """SHA-256 of a command's words."""
+    return hashlib.sha256(json.dumps(list(words)).encode()).hexdigest()
+
+
+def _sound(state: UnitState, host: str) -> UnitState:
+    """The state, if a rollout can stand on it."""
+    unit = state.unit
+    if state.load_state == "masked":
+        raise Refused(f"{host}: {unit} is masked", hint=f"see why; `systemctl unmask {unit}` makes it usable")
+    if state.load_state != "loaded":
+        raise Refused(
+            f"{host}: {unit} is not loaded: {state.load_error or state.load_state}", hint="mend it first"
+        )
+    if not state.fragment_path:
+        raise Refused(f"{host}: {unit} has no file: it was made by a program", hint="change that one")
+    if state.need_daemon_reload:
+        raise Refused(
+            f"{host}: {unit} was edited but never reloaded: a restart would bring that edit in, too",
+            hint="`systemctl daemon-reload` and a restart, or take the edit back; then try again",
+        )
+    if state.job is not None:
+        raise Refused(
+            f"{host}: systemd is at {unit} just now (job {state.job})", hint="wait until it is done"
+        )
+    if state.active_state != "active" or state.main_pid is None:
+        raise Refused(
+            f"{host}: {unit} does not run ({state.active_state}, {state.sub_state})",
+            hint="there is no way back to a service that does not serve: start it first",
+        )
+    return state
+
+
+def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
+    if len(starts) != 1:
+        raise Refused(
+            f"{unit} has {len(starts)} ExecStart= in effect", hint="assay changes services that have one"
+        )
+    return starts[0]
+
+
+def _alone(machine: Machine) -> None:
+    """A stop must stop nothing else, and nothing else may start the unit meanwhile."""
+    coupled = machine.coupled()
+    if coupled:
+        raise Refused(
+            f"{machine.host.name}: {machine.layout.unit} is coupled to {', '.join(coupled)}: a stop would "
+            "stop them, too, and a start would not start them, or they would start it meanwhile",
+            hint="see Requires=, BindsTo=, PartOf=, Upholds= and sockets; Wants= is harmless",
+        )
+
+
+def _no_rollout(machine: Machine) -> None:
+    marks = machine.marks()
+    unit, host = machine.layout.unit, machine.host.name
+    if marks.armed is not None:
+        raise Refused(
+            f"{host}: rollout {marks.armed.id} of {unit} by {marks.armed.who} is under way since "
+            f"{marks.armed.since}",
+            hint="`assay promote` or `assay rollback` ends it; `assay status` says how far it is",
+        )
+    if marks.trial_file:
+        path = machine.layout.trial
+        raise Refused(
+            f"{host}: {path} is there, and no rollout is under way",
+            hint=f"see what it is; if it is of no use: rm {path}; systemctl daemon-reload",
+        )
+
+
+def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
+    """The words of what runs; they must be what the unit says: that is what a restore brings back."""
+    running = known_words(machine, state, before)
+    if not same_command(before.words, running):
+        raise Refused(
+            f"{machine.host.name}: process {state.main_pid} was started with other words than {state.unit} "
+            "has now, so a restore would not bring back what runs",
+            hint="restart it as it is, see that it serves, then try again",
+        )
+    return running
+
+
+def known_words(machine: Machine, state: UnitState, start: StartCommand) -> tuple[str, ...]:
+    """The words of the process that runs, with all variables put in; else those of the unit."""
+    running = machine.words(state.main_pid) if state.main_pid else None
+    return running if running and any(word.startswith("--") for word in running) else start.words
+
+
+def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> Service:
+    """How the server with these words is asked.
+
+    Raises:
+        Refused: nobody says where.
+    """
+    where = url or url_of(words)
+    if where is None:
+        raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
+    return Service(url=where.rstrip("/"), model=model, key=key_of(words))
+
+
+def proven(machine: Machine, service: Service, patience: Patience) -> None:
+    """The service gives a token now.
+
+    Raises:
+        NotReady: it does not.
+        CommandFailed: the machine cannot ask.
+    """
+    token = ask_token(machine, service, timeout_s=patience.token_s)
+    if not token.came:
+        raise NotReady(
+            f"{machine.host.name}: {machine.layout.unit} gives no token at {service.url}: {token.why}",
+            hint="a service that does not serve cannot be proven to serve again: mend it first",
+        )

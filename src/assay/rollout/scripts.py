@@ -1,0 +1,253 @@
+"""What is run on the machine: short shell scripts, each whole under one lock, each safe to run twice.
+
+A lost link leaves open whether a script was run, so each may be run again. Whoever changes something first
+looks whether the switch is still armed for this very rollout; after it has fired, nothing of ours changes
+anything any more.
+"""
+
+from __future__ import annotations
+
+ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED = 10, 12, 13, 14, 15, 16, 17
+"""Exit statuses: another rollout is under way; ours is over; its timer is gone; a trial without marks is
+there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted."""
+
+_HEAD = r"""
+set -eu
+umask 077
+run=$1 id=$2 unit=$3 trial=$4 kept=$5 var=$6 switch=$7
+"""
+_LOCK = r"""
+mkdir -p "$run"
+exec 9>>"$run/lock"
+flock -w 20 9 || exit 16
+"""
+_MINE = r"""
+[ "$(head -n 1 "$run/armed" 2>/dev/null)" = "$id" ] || exit 12
+systemctl is-active --quiet "$switch.timer" || systemctl is-active --quiet "$switch-trial.timer" || exit 13
+"""
+# `until` is in seconds since the boot
+_ARM = r"""
+arm() {
+  systemctl stop "$1.timer" 2>/dev/null || :
+  systemctl reset-failed "$1.service" 2>/dev/null || :
+  systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
+    --property=Restart=on-failure --property=RestartSec=3 \
+    sh "$run/revert.sh" "$run" "$id" "$unit" "$trial" "$kept" "$var" "$switch"
+  systemctl is-active --quiet "$1.timer"
+  until_s "$2"
+}
+until_s() {
+  read -r up rest </proc/uptime
+  echo $((${up%.*} + $1)) >"$run/until"
+}
+"""
+
+CHECK = r"""
+for tool in flock systemd-run systemd-analyze journalctl busctl sha256sum; do
+  command -v "$tool" >/dev/null 2>&1 || { echo "$tool"; exit 15; }
+done
+"""
+"""Needs no arguments: whether everything that the others use is there."""
+
+ARM = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + r"""
+if [ -e "$run/armed" ]; then
+  [ "$(head -n 1 "$run/armed")" = "$id" ] && systemctl is-active --quiet "$switch.timer" && exit 0
+  cat "$run/armed"
+  exit 10
+fi
+[ ! -e "$trial" ] || exit 14
+rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial"
+cat >"$run/revert.sh"
+printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$run/armed.new"
+arm "$switch" "$9"
+mv -f "$run/armed.new" "$run/armed"
+"""
+)
+"""`$8`: who; `$9`: seconds; stdin: the text of REVERT. Without `armed` a timer that fires does nothing."""
+
+RENEW = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+systemctl is-active --quiet "$switch.timer" || exit 13
+systemctl restart "$switch.timer"
+until_s "$8"
+"""
+)
+"""`$8`: seconds."""
+
+WRITE = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + r"""
+folder=${trial%/*}
+mkdir -p -m 755 "$folder"
+cat >"$folder/.assay-new"
+chmod -- "$(stat -c %a -- "$8")" "$folder/.assay-new"
+chmod a-x,u+rw -- "$folder/.assay-new"
+mv -f "$folder/.assay-new" "$trial"
+"""
+)
+"""`$8`: the unit's file, whose mode the drop-in gets; stdin: its text."""
+
+RELOAD = _HEAD + _LOCK + _MINE + "systemctl daemon-reload\n"
+STOP = _HEAD + _LOCK + _MINE + ': >"$run/touched"\nsystemctl stop --no-block "$unit"\n'
+START = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + 'systemctl reset-failed "$unit" 2>/dev/null || :\nsystemctl start --no-block "$unit"\n'
+)
+TRIAL = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+arm "$switch-trial" "$8"
+printf '%s\n%s\n' "$9" "$8" >"$run/trial"
+systemctl stop "$switch.timer" 2>/dev/null || :
+"""
+)
+"""`$8`: seconds; `$9`: the start's invocation. The longer switch is armed before the shorter one stops."""
+
+EXTEND = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+systemctl is-active --quiet "$switch-trial.timer" || exit 13
+systemctl restart "$switch-trial.timer"
+until_s "$(tail -n 1 "$run/trial")"
+"""
+)
+"""The trial's switch from its beginning: the same timer, so that there is no moment without one."""
+
+REVERT = (
+    _HEAD
+    + _LOCK
+    + r"""
+[ "$(head -n 1 "$run/armed" 2>/dev/null)" = "$id" ] || exit 0
+rm -f -- "$trial"
+rmdir -- "${trial%/*}" 2>/dev/null || :
+if [ -e "$run/promoting" ]; then
+  if [ -e "$var/$id/kept.conf" ]; then
+    cp -p -- "$var/$id/kept.conf" "${kept%/*}/.assay-back"
+    mv -f -- "${kept%/*}/.assay-back" "$kept"
+  elif [ -e "$var/$id/none" ]; then
+    rm -f -- "$kept"
+    rmdir -- "${kept%/*}" 2>/dev/null || :
+  fi
+fi
+systemctl daemon-reload
+[ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
+if [ -e "$run/touched" ]; then
+  systemctl reset-failed "$unit" 2>/dev/null || :
+  systemctl restart --no-block "$unit"
+fi
+mv -f "$run/armed" "$run/reverted"
+systemctl stop "$switch.timer" "$switch-trial.timer" 2>/dev/null || :
+"""
+)
+"""What the switch does, and what taking back is: one text for both. If it fails, systemd tries again."""
+
+PROMOTE = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + r"""
+mkdir -p -m 700 "$var/$id"
+if [ ! -e "$run/promoting" ]; then
+  if [ -e "$kept" ]; then cp -p -- "$kept" "$var/$id/kept.conf"; else : >"$var/$id/none"; fi
+  if [ -e "$var/last" ]; then cp -p -- "$var/last" "$var/$id/previous"; fi
+  sync
+  : >"$run/promoting"
+fi
+mkdir -p -m 755 "${kept%/*}"
+trap 'rm -f -- "${kept%/*}/.assay-new"' EXIT
+cp -p -- "$trial" "${kept%/*}/.assay-new"
+sync -- "${kept%/*}/.assay-new" 2>/dev/null || sync
+cmp -s -- "$trial" "${kept%/*}/.assay-new"
+mv -f -- "${kept%/*}/.assay-new" "$kept"
+sync
+systemctl daemon-reload
+"""
+)
+"""Puts the trial's text where it stays; the trial is still there and still wins."""
+
+SWAP = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + r"""
+rm -f -- "$trial"
+rmdir -- "${trial%/*}" 2>/dev/null || :
+systemctl daemon-reload
+"""
+)
+DISARM = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + r"""
+sha256sum <"$kept" >"$var/$id/promoted"
+printf '%s\n' "$id" >"$var/last.new"
+mv -f "$var/last.new" "$var/last"
+sync
+rm -f "$run/promoting" "$run/touched" "$run/trial" "$run/until"
+rm -f "$run/armed"
+systemctl stop "$switch.timer" "$switch-trial.timer" 2>/dev/null || :
+"""
+)
+
+UNKEEP = (
+    _HEAD
+    + _LOCK
+    + r"""
+if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
+[ "$(cat "$var/last" 2>/dev/null)" = "$id" ] || exit 12
+[ "$(sha256sum <"$kept")" = "$(cat "$var/$id/promoted")" ] || exit 17
+if [ -e "$var/$id/kept.conf" ]; then
+  cp -p -- "$var/$id/kept.conf" "${kept%/*}/.assay-back"
+  mv -f -- "${kept%/*}/.assay-back" "$kept"
+else
+  rm -f -- "$kept"
+  rmdir -- "${kept%/*}" 2>/dev/null || :
+fi
+if [ -e "$var/$id/previous" ]; then cp -p -- "$var/$id/previous" "$var/last"; else rm -f -- "$var/last"; fi
+systemctl daemon-reload
+[ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
+systemctl reset-failed "$unit" 2>/dev/null || :
+systemctl restart --no-block "$unit"
+"""
+)
+"""Takes a promoted change back: the file that was there before it, or none."""
+
+MARKS = (
+    _HEAD
+    + r"""
+say() { [ -e "$2" ] && { printf '%s ' "$1"; tr '\n' ' ' <"$2"; echo; }; :; }
+say armed "$run/armed"
+say reverted "$run/reverted"
+say trial "$run/trial"
+say until "$run/until"
+say last "$var/last"
+for mark in touched promoting; do [ ! -e "$run/$mark" ] || echo "$mark"; done
+[ ! -e "$trial" ] || echo trial-file
+[ ! -e "$kept" ] || echo kept-file
+for each in "$switch" "$switch-trial"; do
+  systemctl is-active --quiet "$each.timer" && echo "switch $each"
+done
+printf 'boot '; cat /proc/sys/kernel/random/boot_id
+printf 'uptime '; cat /proc/uptime
+"""
+)
+"""What is to be seen of rollouts; changes nothing."""

@@ -1,0 +1,118 @@
+"""`assay describe` of a URL, and what the verbs of rollouts refuse before they reach any machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+
+ANSWERS = {
+    "/v1/models": {"data": [{"id": "tiny", "root": "Qwen/Qwen3-32B-FP8"}]},
+    "/get_server_info": {
+        "version": "0.5.10",
+        "tp_size": 4,
+        "api_key": "planted-s3cret",
+        "x": "--api-key planted-s3cret",
+    },
+}
+
+
+class _Server(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        data = json.dumps(ANSWERS.get(self.path, {})).encode()
+        self.send_response(200 if self.path in ANSWERS else 404)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_url(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", url]) == 0
+    text = capsys.readouterr().out
+    assert 'engine = "sglang==0.5.10"' in text
+    assert 'name = "Qwen/Qwen3-32B-FP8"' in text
+    assert main(["describe", url, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["served"]["settings"]["tp_size"] == 4
+    assert "s3cret" not in text + str(said)
+    out = tmp_path / "new.toml"
+    assert main(["describe", url, "-o", str(out)]) == 0
+    assert out.read_text() == text
+    assert main(["describe", url, "-o", str(out)]) == 2, "a file that is there is not written over"
+    assert main(["describe", url, "-o", str(tmp_path / "no" / "new.toml")]) == 2
+
+
+FILE = """
+engine = "sglang==0.5.10"
+command = "python -m sglang.launch_server --model-path /m"
+[model]
+preset = "Qwen/Qwen3-32B-FP8"
+[hardware]
+gpus = "H100"
+"""
+LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "code", "said"),
+    [
+        (["apply", "FILE"], LIVE, 2, "nothing to change"),
+        (["apply", "FILE", "+a"], "", 3, "does not say where the deployment runs"),
+        (["apply", "FILE", "+a"], LIVE, 3, "does not let assay change llm.service"),
+        (["apply", "FILE", "+api-key=s3cret"], LIVE, 3, "--api-key"),
+        (["apply", "FILE", "+a", "--switch", "1"], f'{LIVE}[trials]\nwhere = "in_place"\n', 2, "--switch"),
+        (["apply", "FILE", "+a", "--hold", "nan"], f'{LIVE}[trials]\nwhere = "in_place"\n', 2, "--hold"),
+        (["status", "FILE"], "", 2, "does not say where it runs"),
+        (["promote", "FILE", "--ready-timeout", "-1"], LIVE, 2, "--ready-timeout"),
+        (["rollback", "a@-oProxyCommand=x"], "", 2, "not the name of a machine"),
+        (["status", "@"], "", 2, "neither UNIT@HOST"),
+    ],
+)
+def test_what_is_refused_at_the_door(
+    words: list[str],
+    more: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    path = tmp_path / "chat.toml"
+    path.write_text(FILE + more)
+    assert main([str(path) if word == "FILE" else word for word in words]) == code
+    told = capsys.readouterr()
+    assert said in told.err
+    assert "s3cret" not in told.out + told.err
+
+
+def test_a_machine_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    path = tmp_path / "chat.toml"
+    path.write_text(FILE + LIVE)
+    config = tmp_path / "config"
+    config.write_text("Host *\n  ProxyCommand false\n")
+    assert main(["status", str(path), "--ssh-config", str(config)]) == 4
+    assert "nosuch.invalid" in capsys.readouterr().err
