@@ -31,7 +31,6 @@ CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key
 KNOWN: dict[str, str] = {
     "eplb-without-ep-check": "the recorder that a module holds at first is taken for one that may start",
     "request-level-with-logging-on": "wrong before it already, see the case of that option",
-    "dp-lm-head-raises": "the model's loader may be one of several: that one raises does not end the start",
     "outlines-is-the-default": "unknown after: what a module does on import with a variable is not followed",
     "cutlass-block-fp8-everywhere": "wrong before it already: which FP8 method a layer has is open",
     "pcie-check-dropped": "wrong before it already: what ranks tell each other while starting counts",

@@ -38,6 +38,7 @@ MAX_RUNS_AFTER = 60
 MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
+_LAST = 1 << 40
 MAX_PAIRED = 16
 """So many objects that one place makes are told apart."""
 
@@ -280,10 +281,13 @@ class Overlay:
     # ------------------------------------------------------------ contexts
 
     def enqueue(self, context: Context) -> None:
-        """Run a context in B later."""
+        """Run a context in B later; after all others, and the innermost first, what a callee's death came to:
+        of several callees one after the other may die, and the caller has to see that none is left.
+        """
         if context not in self._queued:
             self._queued.add(context)
-            heapq.heappush(self._queue, (context.number, id(context), context))
+            at = _LAST - context.number if context in self._mourning else context.number
+            heapq.heappush(self._queue, (at, id(context), context))
 
     def level(self, context: Context) -> int:
         """How surely run B reaches a context."""
@@ -388,9 +392,9 @@ class Overlay:
         self._values[cell] = value
         for reader in cell.readers:
             if reader.runs or reader in self._outcomes:
-                self.enqueue(reader)
                 if outcome.death is not None:
                     self._mourning.add(reader)
+                self.enqueue(reader)
 
     def _call(self, context: Context, old: Outcome, outcome: Outcome) -> None:
         for node, callee in old.edges:
@@ -445,7 +449,7 @@ class Overlay:
             if self._runs[context] > MAX_REPEATS:
                 self.found.restless[context] = None
                 continue
-            self.count += 1
+            self.count += context not in self._mourning  # those are few, and what B comes to hangs on them
             if self.count > limit:
                 self.found.gave_up = True
                 break

@@ -1,0 +1,192 @@
+"""What tells two runs of a small engine apart, one way of writing Python at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.flow.oracle import engine_source, words
+
+from assay.facts import Facts
+from assay.flow import Difference, baseline
+
+SERVER_ARGS = """
+import argparse
+import dataclasses
+
+
+@dataclasses.dataclass
+class ServerArgs:
+    model_path: str
+    gap: int = 40
+    fast: bool = False
+
+    def __post_init__(self):
+        pass
+
+    def check_server_args(self):
+        pass
+
+    @staticmethod
+    def add_cli_args(parser: argparse.ArgumentParser):
+        parser.add_argument("--model-path", type=str, required=True)
+        parser.add_argument("--gap", type=int, default=ServerArgs.gap)
+        parser.add_argument("--fast", action="store_true")
+
+    @classmethod
+    def from_cli_args(cls, args: argparse.Namespace):
+        attrs = [attr.name for attr in dataclasses.fields(cls)]
+        return cls(**{attr: getattr(args, attr) for attr in attrs})
+
+
+def prepare_server_args(argv):
+    parser = argparse.ArgumentParser()
+    ServerArgs.add_cli_args(parser)
+    raw_args = parser.parse_args(argv)
+    return ServerArgs.from_cli_args(raw_args)
+"""
+LAUNCH = """
+import sys
+from sglang.srt.server_args import prepare_server_args
+from sglang.srt.worker import main
+
+
+def run_server(server_args):
+    main(server_args)
+
+
+if __name__ == "__main__":
+    server_args = prepare_server_args(sys.argv[1:])
+    run_server(server_args)
+"""
+Compare = Callable[..., Difference]
+
+
+@pytest.fixture
+def compare(tmp_path: Path) -> Compare:
+    """`compare(worker, "--fast", name=text)`: what tells a run with that option; and further files."""
+
+    def run(worker: str, *option: str, **files: str) -> Difference:
+        srt = tmp_path / "sglang" / "srt"
+        srt.mkdir(parents=True)
+        for folder in (srt.parent, srt):
+            (folder / "__init__.py").write_text("")
+        (srt.parent / "launch_server.py").write_text(LAUNCH)
+        (srt / "server_args.py").write_text(SERVER_ARGS)
+        (srt / "worker.py").write_text(f"import torch\n{worker}\n")
+        for name, text in files.items():
+            (srt / f"{name}.py").write_text(text)
+        command = words("--model-path", "m")
+        run_a = baseline(engine_source(tmp_path), Facts(), command)
+        run_b = run_a.alternative([*command, *words(*option)])
+        return run_b.difference((option[0].lstrip("-").replace("-", "_"),))
+
+    return run
+
+
+def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
+    found = compare("def main(args):\n    if args.fast:\n        zmq.send(1)", "--fast")
+    assert found.outcome == "effect"
+    assert found.effect is not None
+    assert (found.effect.site.file, found.effect.site.line) == ("sglang/srt/worker.py", 4)
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        # what a table makes where it has no key
+        "class A:\n    def __init__(self, args):\n        if args.fast: zmq.send(1)\n"
+        "def main(args):\n"
+        "    table = collections.defaultdict(lambda: A, {'cpu': B})\n"
+        "    table[zmq.name()](args)",
+        # what is entered, not what is called
+        "@contextlib.contextmanager\ndef quiet(on):\n    if on: zmq.send(1)\n    yield\n"
+        "def main(args):\n    with quiet(args.fast): pass",
+        # as many elements as pass a filter
+        "def main(args):\n    for one in [n for n in zmq.all() if n < args.gap]: zmq.send(one)",
+        # in another order
+        "def main(args):\n    sign = 1 if args.fast else -1\n    things = [zmq.a(), zmq.b()]\n"
+        "    things.sort(key=lambda thing: (sign * thing.size, 0))\n    zmq.send(things[0])",
+        "def main(args):\n    sign = 1 if args.fast else -1\n"
+        "    zmq.send(sorted(zmq.all(), key=lambda thing: sign * thing.size)[0])",
+        "def main(args):\n    sign = 1 if args.fast else -1\n"
+        "    zmq.send(max(zmq.all(), key=lambda thing: sign * thing.size))",
+        # a name of another module is replaced
+        "import sglang.srt.other as target\n"
+        "from sglang.srt.other import main_loop\n"
+        "def main(args):\n    if args.fast: setattr(target, 'probe', lambda: 2)\n    main_loop()",
+        # a function that something outside may call at any time
+        "def main(args):\n    zmq.call_me(lambda: args.fast and zmq.send(1))",
+    ],
+)
+def test_an_effect(compare: Compare, worker: str) -> None:
+    other = "import zmq\ndef probe(): return 1\ndef main_loop(): zmq.send(probe())\n"
+    option = ("--gap", "7") if "args.gap" in worker else ("--fast",)
+    assert compare(f"import collections, contextlib, zmq\n{worker}", *option, other=other).outcome == "effect"
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        "def main(args):\n    gap = args.gap\n",
+        # a test that is false in both runs
+        "def main(args):\n    if args.fast: zmq.send(args.gap)",
+        # a class that nobody builds, though a module names it
+        "class A:\n    def run(self, args): zmq.send(args.gap)\nTABLE = {'a': A}\n"
+        "def main(args): zmq.send(1)",
+        # a module that nobody loads
+        "def main(args):\n    if args.fast:\n        from sglang.srt.other import run\n        run(args)",
+        # an attribute of another object
+        "class A:\n    def __init__(self): self.gap = 3\n    def run(self): zmq.send(self.gap)\n"
+        "def main(args): A().run()",
+        # a function that is handed to something of the tree, which does not call it
+        "def late(args): zmq.send(args.gap)\ndef keep(f): return [f]\ndef main(args): keep(late)",
+    ],
+)
+def test_nothing(compare: Compare, worker: str) -> None:
+    other = "import zmq\ndef run(args): zmq.send(args.gap)\n"
+    assert compare(f"import zmq\n{worker}", "--gap", "7", other=other).outcome == "none"
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        # a class that went outside: it may be built there
+        "class A:\n    def run(self, args): zmq.send(args.gap)\ndef main(args): zmq.register([A])",
+        # read while a module is imported, over another one
+        "from sglang.srt.other import x\ndef main(args): zmq.send(1)",
+    ],
+)
+def test_what_is_not_known(compare: Compare, worker: str) -> None:
+    other = "from sglang.srt.third import x\n"
+    third = "import zmq\nfrom sglang.srt.server_args import args\nx = 1\nif args.gap > 9: zmq.send(1)\n"
+    assert compare(f"import zmq\n{worker}", "--gap", "7", other=other, third=third).outcome == "open"
+
+
+def test_the_last_of_several_that_raise_ends_the_start(compare: Compare) -> None:
+    """Each is looked at when its turn comes; only then the caller has nothing left."""
+    classes = "\n".join(
+        f"class A{n}:\n    def load(self, args):\n        zmq.send({n})\n        return part(args)"
+        for n in range(12)
+    )
+    worker = (
+        f"import zmq\n{classes}\n"
+        "def part(args):\n    if args.fast: raise ValueError('not with that')\n    return 1\n"
+        f"def main(args):\n    if args.fast: zmq.send(0)\n"
+        f"    for cls in ({', '.join(f'A{n}' for n in range(12))}): zmq.send(cls().load(args))\n"
+    )
+    found = compare(worker, "--fast")
+    assert (found.outcome, found.message) == ("raises", "not with that")
+
+
+def test_a_method_is_told_apart_by_a_text(compare: Compare) -> None:
+    worker = (
+        "class Runner:\n"
+        "    def make(self, name):\n"
+        "        if name == 'new': raise ValueError('no new one here')\n"
+        "        return name\n"
+        "def main(args):\n    runner = Runner()\n    first = runner.make('old')\n"
+        "    second = runner.make('new' if args.fast else 'old')\n"
+    )
+    assert compare(worker, "--fast").outcome == "raises"
