@@ -6,43 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.flow.oracle import engine_source
+from tests.flow.small_engine import write
 
-ARGUMENTS = """
-import argparse
-import dataclasses
-
-
-@dataclasses.dataclass
-class ServerArgs:
-    model_path: str
-    decode_gap: int = 40
-
-    def __post_init__(self):
-        pass
-
-    @staticmethod
-    def add_cli_args(parser: argparse.ArgumentParser):
-        parser.add_argument("--model-path", type=str, required=True)
-        parser.add_argument("--decode-gap", type=int, default=ServerArgs.decode_gap, help="of decoding")
-
-    @classmethod
-    def from_cli_args(cls, args: argparse.Namespace):
-        return cls(**{attr: getattr(args, attr) for attr in [f.name for f in dataclasses.fields(cls)]})
-
-
-def prepare_server_args(argv):
-    parser = argparse.ArgumentParser()
-    ServerArgs.add_cli_args(parser)
-    raw_args = parser.parse_args(argv)
-    return ServerArgs.from_cli_args(raw_args)
-"""
-LAUNCH = """
-import sys
-from sglang.srt.server_args import prepare_server_args
-
-if __name__ == "__main__":
-    server_args = prepare_server_args(sys.argv[1:])
-"""
 NAMESAKE = '''
 class Scheduler:
     def __init__(self, decode_gap: int = 3):
@@ -56,15 +21,7 @@ class Scheduler:
 
 
 def only_namesakes(tmp_path: Path, **files: str) -> bool:
-    srt = tmp_path / "sglang" / "srt"
-    srt.mkdir(parents=True)
-    for folder in (srt.parent, srt):
-        (folder / "__init__.py").write_text("")
-    (srt.parent / "launch_server.py").write_text(LAUNCH)
-    (srt / "server_args.py").write_text(ARGUMENTS)
-    (srt / "scheduler.py").write_text(NAMESAKE)
-    for name, text in files.items():
-        (srt / name.replace("__", ".")).write_text(text)
+    write(tmp_path, **{"scheduler": NAMESAKE, "worker": "def main(args): ...\n"} | files)
     source = engine_source(tmp_path)
     option = next(option for option in source.declarations.options if option.dest == "decode_gap")
     return source.namesakes.only(option)
@@ -94,7 +51,7 @@ def test_an_attribute_of_another_class_is_a_namesake(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_may_read_it_is_none(tmp_path: Path, reader: str) -> None:
-    assert not only_namesakes(tmp_path, worker__py=reader)
+    assert not only_namesakes(tmp_path, worker=reader)
 
 
 def test_a_file_that_is_no_python_may_name_it(tmp_path: Path) -> None:
@@ -104,4 +61,4 @@ def test_a_file_that_is_no_python_may_name_it(tmp_path: Path) -> None:
 def test_an_attribute_that_no_other_class_gives_itself_is_a_reader(tmp_path: Path) -> None:
     """It may be a mixin of the arguments class."""
     mixin = "class Mixin:\n    def f(self): return self.decode_gap\n"
-    assert not only_namesakes(tmp_path, scheduler__py=mixin)
+    assert not only_namesakes(tmp_path, scheduler=mixin)

@@ -7,59 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.flow.oracle import engine_source, words
+from tests.flow.small_engine import write
 
 from assay.facts import Facts
 from assay.flow import Difference, baseline
 
-SERVER_ARGS = """
-import argparse
-import dataclasses
-
-
-@dataclasses.dataclass
-class ServerArgs:
-    model_path: str
-    gap: int = 40
-    fast: bool = False
-
-    def __post_init__(self):
-        pass
-
-    def check_server_args(self):
-        pass
-
-    @staticmethod
-    def add_cli_args(parser: argparse.ArgumentParser):
-        parser.add_argument("--model-path", type=str, required=True)
-        parser.add_argument("--gap", type=int, default=ServerArgs.gap)
-        parser.add_argument("--fast", action="store_true")
-
-    @classmethod
-    def from_cli_args(cls, args: argparse.Namespace):
-        attrs = [attr.name for attr in dataclasses.fields(cls)]
-        return cls(**{attr: getattr(args, attr) for attr in attrs})
-
-
-def prepare_server_args(argv):
-    parser = argparse.ArgumentParser()
-    ServerArgs.add_cli_args(parser)
-    raw_args = parser.parse_args(argv)
-    return ServerArgs.from_cli_args(raw_args)
-"""
-LAUNCH = """
-import sys
-from sglang.srt.server_args import prepare_server_args
-from sglang.srt.worker import main
-
-
-def run_server(server_args):
-    main(server_args)
-
-
-if __name__ == "__main__":
-    server_args = prepare_server_args(sys.argv[1:])
-    run_server(server_args)
-"""
 Compare = Callable[..., Difference]
 
 
@@ -68,15 +20,7 @@ def compare(tmp_path: Path) -> Compare:
     """`compare(worker, "--fast", name=text)`: what tells a run with that option; and further files."""
 
     def run(worker: str, *option: str, **files: str) -> Difference:
-        srt = tmp_path / "sglang" / "srt"
-        srt.mkdir(parents=True)
-        for folder in (srt.parent, srt):
-            (folder / "__init__.py").write_text("")
-        (srt.parent / "launch_server.py").write_text(LAUNCH)
-        (srt / "server_args.py").write_text(SERVER_ARGS)
-        (srt / "worker.py").write_text(f"import torch\n{worker}\n")
-        for name, text in files.items():
-            (srt / f"{name}.py").write_text(text)
+        write(tmp_path, worker=f"import torch\n{worker}\n", **files)
         command = words("--model-path", "m")
         run_a = baseline(engine_source(tmp_path), Facts(), command)
         run_b = run_a.alternative([*command, *words(*option)])
@@ -104,7 +48,7 @@ def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
         "@contextlib.contextmanager\ndef quiet(on):\n    if on: zmq.send(1)\n    yield\n"
         "def main(args):\n    with quiet(args.fast): pass",
         # as many elements as pass a filter
-        "def main(args):\n    for one in [n for n in zmq.all() if n < args.gap]: zmq.send(one)",
+        "def main(args):\n    for one in [n for n in zmq.all() if n < args.decode_gap]: zmq.send(one)",
         # in another order
         "def main(args):\n    sign = 1 if args.fast else -1\n    things = [zmq.a(), zmq.b()]\n"
         "    things.sort(key=lambda thing: (sign * thing.size, 0))\n    zmq.send(things[0])",
@@ -122,46 +66,49 @@ def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
 )
 def test_an_effect(compare: Compare, worker: str) -> None:
     other = "import zmq\ndef probe(): return 1\ndef main_loop(): zmq.send(probe())\n"
-    option = ("--gap", "7") if "args.gap" in worker else ("--fast",)
+    option = ("--decode-gap", "7") if "args.decode_gap" in worker else ("--fast",)
     assert compare(f"import collections, contextlib, zmq\n{worker}", *option, other=other).outcome == "effect"
 
 
 @pytest.mark.parametrize(
     "worker",
     [
-        "def main(args):\n    gap = args.gap\n",
+        "def main(args):\n    gap = args.decode_gap\n",
         # a test that is false in both runs
-        "def main(args):\n    if args.fast: zmq.send(args.gap)",
+        "def main(args):\n    if args.fast: zmq.send(args.decode_gap)",
         # a class that nobody builds, though a module names it
-        "class A:\n    def run(self, args): zmq.send(args.gap)\nTABLE = {'a': A}\n"
+        "class A:\n    def run(self, args): zmq.send(args.decode_gap)\nTABLE = {'a': A}\n"
         "def main(args): zmq.send(1)",
         # a module that nobody loads
         "def main(args):\n    if args.fast:\n        from sglang.srt.other import run\n        run(args)",
         # an attribute of another object
-        "class A:\n    def __init__(self): self.gap = 3\n    def run(self): zmq.send(self.gap)\n"
+        "class A:\n    def __init__(self): self.decode_gap = 3\n"
+        "    def run(self): zmq.send(self.decode_gap)\n"
         "def main(args): A().run()",
         # a function that is handed to something of the tree, which does not call it
-        "def late(args): zmq.send(args.gap)\ndef keep(f): return [f]\ndef main(args): keep(late)",
+        "def late(args): zmq.send(args.decode_gap)\ndef keep(f): return [f]\ndef main(args): keep(late)",
     ],
 )
 def test_nothing(compare: Compare, worker: str) -> None:
-    other = "import zmq\ndef run(args): zmq.send(args.gap)\n"
-    assert compare(f"import zmq\n{worker}", "--gap", "7", other=other).outcome == "none"
+    other = "import zmq\ndef run(args): zmq.send(args.decode_gap)\n"
+    assert compare(f"import zmq\n{worker}", "--decode-gap", "7", other=other).outcome == "none"
 
 
 @pytest.mark.parametrize(
     "worker",
     [
         # a class that went outside: it may be built there
-        "class A:\n    def run(self, args): zmq.send(args.gap)\ndef main(args): zmq.register([A])",
+        "class A:\n    def run(self, args): zmq.send(args.decode_gap)\ndef main(args): zmq.register([A])",
         # read while a module is imported, over another one
         "from sglang.srt.other import x\ndef main(args): zmq.send(1)",
     ],
 )
 def test_what_is_not_known(compare: Compare, worker: str) -> None:
     other = "from sglang.srt.third import x\n"
-    third = "import zmq\nfrom sglang.srt.server_args import args\nx = 1\nif args.gap > 9: zmq.send(1)\n"
-    assert compare(f"import zmq\n{worker}", "--gap", "7", other=other, third=third).outcome == "open"
+    third = (
+        "import zmq\nfrom sglang.srt.server_args import args\nx = 1\nif args.decode_gap > 9: zmq.send(1)\n"
+    )
+    assert compare(f"import zmq\n{worker}", "--decode-gap", "7", other=other, third=third).outcome == "open"
 
 
 def test_the_last_of_several_that_raise_ends_the_start(compare: Compare) -> None:
