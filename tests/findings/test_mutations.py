@@ -34,7 +34,6 @@ KNOWN: dict[str, str] = {
     "outlines-is-the-default": "unknown after: what a module does on import with a variable is not followed",
     "cutlass-block-fp8-everywhere": "wrong before it already: which FP8 method a layer has is open",
     "pcie-check-dropped": "wrong before it already: what ranks tell each other while starting counts",
-    "hybrid-backend-for-equal-names": "two objects of one class are one object",
 }
 """Mutations after which, or before which, the verdict is wrong, with the cause; one that comes out right
 leaves the list.

@@ -60,6 +60,11 @@ def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
         "import sglang.srt.other as target\n"
         "from sglang.srt.other import main_loop\n"
         "def main(args):\n    if args.fast: setattr(target, 'probe', lambda: 2)\n    main_loop()",
+        # one of two objects of a class
+        "class A:\n    def __init__(self, n): self.n = n\n"
+        "class Two:\n    def __init__(self):\n        self.a = A(zmq.a())\n        self.b = A(zmq.b())\n"
+        "def main(args):\n    two = Two()\n    zmq.send(two.a.n if args.fast else two.b.n)\n"
+        "    chosen = two.a if args.fast else two.b\n    zmq.send(chosen)",
         # a function that something outside may call at any time
         "def main(args):\n    zmq.call_me(lambda: args.fast and zmq.send(1))",
     ],

@@ -20,6 +20,7 @@ from assay.flow.reach.elements import (
     Closure,
     Doubt,
     Known,
+    Obj,
     Seq,
     Thing,
     Value,
@@ -267,6 +268,8 @@ def _if_exp(run: Runner, node: ast.IfExp) -> Value:
     run.forked -= forked
     if yes == PERHAPS or no == PERHAPS:
         found = joined(found, run.engine.elements.doubt(run.state.module.text(node.test)))
+    if not forked and run.turned_out_otherwise(node.test):  # what is one object here may be another one
+        forked = any(isinstance(each, Obj) and not each.is_apart for each in found)
     return found | {FORKED} if forked and found else found
 
 

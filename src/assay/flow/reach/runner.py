@@ -156,6 +156,13 @@ class Runner:
                 return True
         return False
 
+    def turned_out_otherwise(self, node: ast.expr) -> bool:
+        """Whether a test is decided in run B, and was decided the other way in run A."""
+        if self.base is None or self.seen is None:
+            return False
+        now, then = self.seen.get((node, "test")), self.base.get((node, "test"))
+        return now is not None and then is not None and not (now[0] and then[0]) and not (now[1] and then[1])
+
     def _bool_op(self, node: ast.BoolOp) -> tuple[int, int]:
         stops_on_true = isinstance(node.op, ast.Or)
         going, stopped = ALWAYS, NEVER
