@@ -37,6 +37,8 @@ def read_arm(name: str) -> tuple[RunFile, ...]:
         files = [path]
     else:
         files = [Path(part) for part in name.split(",") if part]
+        if not files:
+            raise InputError(f"{name}: names no result file", hint=_KNOWN)
     runs = tuple(read_run(each) for each in files)
     seen: dict[str, str] = {}
     for run in runs:

@@ -120,4 +120,4 @@ def _cells(name: str, cells: Sequence[str], verdict: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+    return f"{value:.0f}" if 10000 <= abs(value) < 1e8 else f"{value:.4g}"
