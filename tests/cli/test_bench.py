@@ -142,18 +142,9 @@ def test_finished_rungs_outlive_any_end(
     running: Scripted = server(
         lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 14 else ANSWER
     )
-    code = (
-        "import signal, sys; from assay.cli import main;"
-        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
-        "sys.exit(main(sys.argv[1:]))"
-    )
     ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
-    command = [sys.executable, "-c", code, *options(running, tmp_path, *ladder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
-        while len(running.requests) < 16 and time.monotonic() < until:
-            assert process.poll() is None
-            time.sleep(0.01)
+    with begun(options(running, tmp_path, *ladder)) as process:
+        wait_for(process, running, 16)
         os.kill(process.pid, number)
         _, errors = process.communicate(timeout=30)
     ended = [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]]
@@ -164,6 +155,44 @@ def test_finished_rungs_outlive_any_end(
         assert ended == ["complete", "interrupted"]
         assert "Traceback" not in errors
     assert len(read_records(tmp_path / "r.rung1.records").records) == 8
+
+
+def test_a_rung_that_has_ended_outlives_ctrl_c_before_it_is_written(
+    server: Callable[..., Scripted], tmp_path: Path
+) -> None:
+    running = server()
+    busy = "vllm:num_requests_running 1\n"  # a server that never says that it is done: two seconds' wait
+    running.metrics = lambda: busy if len(running.requests) >= 11 else busy.replace("1", "0")
+    ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
+    with begun(options(running, tmp_path, *ladder)) as process:
+        wait_for(process, running, 11)
+        time.sleep(0.5)
+        assert not (tmp_path / "r.json").exists()
+        os.kill(process.pid, signal.SIGINT)
+        printed, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]] == ["complete"]
+    assert "Traceback" not in errors
+    assert "results in" in errors
+    assert "concurrency 1 " in printed
+    assert len(running.requests) == 11
+
+
+def begun(words: Sequence[str]) -> subprocess.Popen[str]:
+    code = (
+        "import signal, sys; from assay.cli import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(process: subprocess.Popen[str], running: Scripted, requests: int) -> None:
+    until = time.monotonic() + 60
+    while len(running.requests) < requests and time.monotonic() < until:
+        assert process.poll() is None
+        time.sleep(0.01)
 
 
 def test_the_model_is_asked_for_where_it_is_not_named(
@@ -194,3 +223,13 @@ def test_runs_of_two_servers_that_tokenise_otherwise_are_the_same_work(
     found = json.loads(capsys.readouterr().out)
     codes = {each["code"] for each in found["loads"][0]["objections"]}
     assert not codes & {"workload-differs", "lengths-differ"}
+
+
+def test_a_folder_in_the_place_of_the_summary_is_said_before_anything_is_sent(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = server()
+    (tmp_path / "r.json").mkdir()
+    assert main(options(running, tmp_path)) == 2
+    assert "r.json is a folder" in capsys.readouterr().err
+    assert not running.requests

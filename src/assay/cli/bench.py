@@ -50,22 +50,26 @@ def bench(*, options: BenchOptions | None = None) -> int:
         started=now.isoformat(timespec="seconds"),
         assay=__version__,
     )
-    rungs = []
-    with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
-        for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
-            rungs.append(rung)
-            progress.clear()
-            if not options.json:
-                print(reports.bench_text(rung), end="\n\n", flush=True)
+    rungs, stopped = output.rungs, False
+    try:
+        with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
+            for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
+                progress.clear()
+                if not options.json:
+                    print(reports.bench_text(rung), end="\n\n", flush=True)
+    except KeyboardInterrupt:
+        stopped = True
+        if not rungs:
+            raise
     if options.json:
         print(summary_json(info, rungs).decode(), end="")
     else:
         print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
+    print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
     if options.html:
         page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
         output.page_path.write_text(page, encoding="utf-8")
-    print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
-    if rungs[-1].ended == "interrupted":
+    if stopped or rungs[-1].ended == "interrupted":
         raise KeyboardInterrupt
     if rungs[-1].ended == "stalled":
         raise MeasurementError(
