@@ -116,6 +116,19 @@ def test_what_is_no_result_file_is_refused(tmp_path: Path, content: str) -> None
         read_run(path)
 
 
+def test_a_file_that_was_cut_off_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text((RESULTS / "guidellm-0.8.1.json").read_text()[:2000])
+    with pytest.raises(InputError, match=r"no JSON: .* line [2-9]\d+ "):
+        read_run(path)
+
+
+def test_a_device_without_end_is_no_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.bench.result_files._MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match="more than"):
+        read_run(Path("/dev/zero"))
+
+
 def test_an_arm_is_a_file_a_folder_or_a_list(tmp_path: Path) -> None:
     line = (RESULTS / "sglang-0.5.23.jsonl").read_text().splitlines()[0]
     for number in (1, 2):

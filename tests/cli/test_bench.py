@@ -102,6 +102,14 @@ def test_the_summary_has_the_keys_of_vllm_and_sglang(
     [
         (("--max-concurrency", "1,x"), 2, "whole numbers"),
         (("--request-rate", "0"), 2, "more than 0"),
+        (("--request-rate", "nan"), 2, "more than 0"),
+        (("--request-rate", "1e12"), 2, "num-prompts"),
+        (
+            ("--ramp-up-strategy", "linear", "--ramp-up-start-rps", "nan", "--ramp-up-end-rps", "2"),
+            2,
+            "start",
+        ),
+        (("--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1", "--ramp-up-end-rps", "inf"), 2, "end"),
         (("--dataset-name", "custom"), 2, "--dataset-path"),
         (("--extra-body", "[1]"), 2, "JSON object"),
         (("--header", "x"), 2, "KEY=VALUE"),

@@ -63,8 +63,18 @@ def test_doubts_give_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_absurd_figures_stay_in_their_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = arm(tmp_path, "a", [1e299, 2e299]), arm(tmp_path, "b", [1e-320, 2e-320])
     main(["compare", a, b])
+    main(["compare", b, arm(tmp_path, "c", [100, 1e9, 1])])
     main(["compare", b, a, "--json"])
     text, _, _ = capsys.readouterr().out.partition("{")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_table_of_rows_that_say_nothing_fits_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["compare", arm(tmp_path, "a", [100, 300]), arm(tmp_path, "b", [12345678, 400])])
+    text = capsys.readouterr().out
+    assert re.search(r"output_throughput .* to .* inconclusive", text)
     assert max(map(len, text.splitlines())) <= 80
 
 

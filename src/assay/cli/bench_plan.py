@@ -121,7 +121,7 @@ def _ramp(options: BenchOptions) -> Level:
         )
     level = _level(options, start, _cap(options))
     mean = (start + end) / 2
-    requests = options.num_prompts or (_requests(options, mean, None) if 0 < mean < math.inf else 1)
+    requests = _requests(options, mean, None)
     return msgspec.structs.replace(
         level, arrivals=options.ramp_up_strategy, ramp_to_per_s=end, requests=requests
     )
@@ -149,7 +149,11 @@ def _cap(options: BenchOptions) -> int | None:
 def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int:
     if options.num_prompts is not None:
         return options.num_prompts
-    return max(_FEWEST, _A_STREAM * (cap or 0) if rate is None else math.ceil(_SECONDS * rate))
+    if rate is None:
+        return max(_FEWEST, _A_STREAM * (cap or 0))
+    return (
+        max(_FEWEST, math.ceil(_SECONDS * rate)) if 0 < rate < math.inf else 1
+    )  # the level is checked later
 
 
 def _prompts(options: BenchOptions) -> Prompts:
