@@ -91,6 +91,17 @@ def test_halves_of_characters_are_taken_out(tmp_path: Path) -> None:
     assert (found.model, found.work["backend"]) == ("a?b", "?")
 
 
+def test_what_was_asked_differs_however_long_it_is(tmp_path: Path) -> None:
+    found = []
+    for name in "ab":
+        document = {"schema": "assay.bench/1", "extra_body": {"x": "y" * 500 + name}, "rungs": [{}]}
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(document))
+        found.append(read_run(path).measurements[0].work)
+    assert {each for each in found[0] if found[0][each] != found[1][each]} == {"extra_body"}
+    assert max(map(len, found[0].values())) < 400
+
+
 def test_a_trace_is_a_load_of_its_own(tmp_path: Path) -> None:
     found = one(tmp_path, "sglang-0.5.23.jsonl", request_rate="trace")
     assert (found.load, found.open) == ("trace", True)

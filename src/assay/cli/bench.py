@@ -18,8 +18,9 @@ from assay.errors import InputError, MeasurementError
 def bench(*, options: BenchOptions | None = None) -> int:
     """Measure a running server: latency and throughput at one load or a ladder of loads.
 
-    Each rung is written as it ends: a summary with the keys of vLLM's and SGLang's own tools, and a compact
-    file with every request beside it. Exit code 0: measured, doubts and all; 6: no number can be drawn.
+    Each rung is written as it ends: a summary with the keys of vLLM's and
+    SGLang's own tools, and a compact file with every request beside it. Exit
+    code 0: measured, doubts and all; 6: no number can be drawn.
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
     from assay.bench import Limits, Output, RunInfo, bench, fitted, read_records, served_model, summary_json
