@@ -143,6 +143,18 @@ def test_a_stall_is_named_and_what_was_measured_is_kept(
     assert ended == ["complete", "stalled"]
 
 
+def test_what_was_measured_is_shown_before_a_rung_of_which_nothing_was_answered(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused: Sequence[Step] = [b"HTTP/1.1 500 no\r\ncontent-length: 0\r\n\r\n"]
+    running: Scripted = server(lambda *_: refused if len(running.requests) > 7 else ANSWER)
+    assert main(options(running, tmp_path, "--max-concurrency", "1,2", "--num-prompts", "4")) == 6
+    shown = capsys.readouterr()
+    assert "none of 4 requests was answered (concurrency 2)" in shown.err
+    assert "results in" in shown.err
+    assert "Definitions" in shown.out
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_finished_rungs_outlive_any_end(
     server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from assay import __version__
 from assay.cli.bench_options import BenchOptions
 from assay.errors import InputError, MeasurementError
+
+if TYPE_CHECKING:
+    from assay.bench import Output, RunInfo
 
 
 def bench(*, options: BenchOptions | None = None) -> int:
@@ -23,7 +27,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     code 0: measured, doubts and all; 6: no number can be drawn.
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
-    from assay.bench import Limits, Output, RunInfo, bench, fitted, read_records, served_model, summary_json
+    from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model
     from assay.cli import bench_plan
     from assay.cli.bench_progress import BenchProgress
 
@@ -51,17 +55,35 @@ def bench(*, options: BenchOptions | None = None) -> int:
         started=now.isoformat(timespec="seconds"),
         assay=__version__,
     )
-    rungs, stopped = output.rungs, False
+    stopped: BaseException | None = None
     try:
         with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
             for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
                 progress.clear()
                 if not options.json:
                     print(reports.bench_text(rung), end="\n\n", flush=True)
-    except KeyboardInterrupt:
-        stopped = True
-        if not rungs:
+    except (KeyboardInterrupt, MeasurementError) as error:
+        stopped = error
+        if not output.rungs:
             raise
+    _shown(options, info, output)
+    last = output.rungs[-1]
+    if stopped or last.ended == "interrupted":
+        raise stopped or KeyboardInterrupt
+    if last.ended == "stalled":
+        raise MeasurementError(
+            f"{last.level.name}: nothing came for {options.stall_timeout:g} s; stopped",
+            hint="look at the server's log; --stall-timeout if it really needs longer",
+        )
+    return 0
+
+
+def _shown(options: BenchOptions, info: RunInfo, output: Output) -> None:
+    """The end of a run: its ladder or JSON, where it lies, and its page."""
+    from assay import reports
+    from assay.bench import read_records, summary_json
+
+    rungs = output.rungs
     if options.json:
         print(summary_json(info, rungs).decode(), end="")
     else:
@@ -70,14 +92,6 @@ def bench(*, options: BenchOptions | None = None) -> int:
     if options.html:
         page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
         output.page_path.write_text(page, encoding="utf-8")
-    if stopped or rungs[-1].ended == "interrupted":
-        raise KeyboardInterrupt
-    if rungs[-1].ended == "stalled":
-        raise MeasurementError(
-            f"{rungs[-1].level.name}: nothing came for {options.stall_timeout:g} s; stopped",
-            hint="look at the server's log; --stall-timeout if it really needs longer",
-        )
-    return 0
 
 
 @contextmanager
