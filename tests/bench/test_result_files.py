@@ -89,6 +89,10 @@ def test_runs_that_failed_say_so(tmp_path: Path) -> None:
 def test_halves_of_characters_are_taken_out(tmp_path: Path) -> None:
     found = one(tmp_path, "vllm-0.32.0.json", model_id="a\ud800b", backend="\udfff")
     assert (found.model, found.work["backend"]) == ("a?b", "?")
+    document = json.loads((RESULTS / "aiperf-0.13.0.json").read_text())
+    document["input_config"]["phases"][-1]["requests"] = "\ud800"
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    assert read_run(tmp_path / "x.json").measurements[0].work["requests"] == "?"
 
 
 def test_what_was_asked_differs_however_long_it_is(tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def test_the_summary_has_the_keys_of_vllm_and_sglang(
         (("--dataset-name", "custom"), 2, "--dataset-path"),
         (("--extra-body", "[1]"), 2, "JSON object"),
         (("--header", "x"), 2, "KEY=VALUE"),
+        (("--model", "\udcff"), 2, "--model \ufffd: UTF-8"),
+        (("--dataset-path", "\udcff"), 2, "--dataset-path \ufffd: UTF-8"),
         (("--base-url", "http://127.0.0.1:1"), 6, "refused"),
     ],
 )
@@ -127,6 +129,8 @@ def test_what_cannot_be_done_is_said(
     given = [word for word in options(server(), tmp_path) if more[0] != "--base-url" or word != "--base-url"]
     if more[0] == "--base-url":
         given = [word for word in given if not word.startswith("http")]
+    if more[0] == "--model":
+        given = [word for word in given if word not in ("--model", "m")]
     assert main([*given, *more]) == code
     assert text in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

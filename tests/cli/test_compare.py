@@ -69,6 +69,14 @@ def test_absurd_figures_stay_in_their_columns(tmp_path: Path, capsys: pytest.Cap
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_load_of_any_length_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        text = json.dumps({**ONE, "max_concurrency": 1e299, "tag": name})
+        (tmp_path / f"{name}.json").write_text(text)
+    main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
 def test_a_table_of_rows_that_say_nothing_fits_80_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,7 +62,7 @@ def workload(options: BenchOptions, model: str) -> Workload:
     made = not isinstance(prompts, OwnPrompts)  # lengths are part of what was asked
     sending = Sending(
         endpoint=options.endpoint or _endpoint(options.backend),
-        model=model,
+        model=_utf8("--model", model),
         ignore_eos=made if options.ignore_eos is None else options.ignore_eos,
         temperature=options.temperature,
         extra_body=_extra_body(options.extra_body),
@@ -177,13 +177,22 @@ def _prompts(options: BenchOptions) -> Prompts:
         )
     if options.dataset_path is None:
         raise InputError(f"--dataset-name {name} needs --dataset-path FILE")
-    path = str(options.dataset_path)
+    path = _utf8("--dataset-path", str(options.dataset_path))
     if name == "sharegpt":
         length = options.sharegpt_output_len
         return ShareGptPrompts(path=path, output_tokens=length, turns=options.num_turns)
     if name == "custom":
         return OwnPrompts(path=path, output_tokens=options.custom_output_len)
     return TracePrompts(path=path, slowdown=options.trace_slowdown)
+
+
+def _utf8(option: str, text: str) -> str:
+    """A text that a result file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{option} {text}: UTF-8 was expected") from None
+    return text
 
 
 def _whole(option: str, text: str) -> list[int]:

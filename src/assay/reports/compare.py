@@ -70,7 +70,7 @@ def _arm(arm: str, runs: Sequence[RunFile], width: int) -> list[str]:
 
 
 def _load(each: LoadComparison, width: int) -> list[str]:
-    lines = [f"{printable(each.load)}: {_SAID[each.outcome]}{_why(each)}"]
+    lines = textwrap.wrap(f"{printable(each.load)}: {_SAID[each.outcome]}{_why(each)}", width)
     lines.append(_cells("", ("A", "B", "B/A %", "interval %"), ""))
     lines += [_row(row) for row in each.rows]
     for objection in each.objections:
