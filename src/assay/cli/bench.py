@@ -36,9 +36,8 @@ def bench(*, options: BenchOptions | None = None) -> int:
         raise InputError("--stall-timeout: more than 0 was expected")
     where, key = bench_plan.where(options), bench_plan.api_key(options, os.environ)
     levels = bench_plan.levels(options)
-    bench_plan.workload(
-        options, options.model or ""
-    )  # what is wrong with it is said before the server is asked anything
+    # what is wrong with it is said before the server is asked anything
+    bench_plan.workload(options, options.model or "")
     now = datetime.now().astimezone()
     output = Output(
         options.result_dir / (options.result_filename or f"bench-{now:%Y%m%d-%H%M%S}.json"),

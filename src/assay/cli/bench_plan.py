@@ -151,9 +151,9 @@ def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int
         return options.num_prompts
     if rate is None:
         return max(_FEWEST, _A_STREAM * (cap or 0))
-    return (
-        max(_FEWEST, math.ceil(_SECONDS * rate)) if 0 < rate < math.inf else 1
-    )  # the level is checked later
+    if not 0 < rate < math.inf:
+        return 1  # the level will be refused
+    return max(_FEWEST, math.ceil(_SECONDS * rate))
 
 
 def _prompts(options: BenchOptions) -> Prompts:
