@@ -278,15 +278,20 @@ def test_an_idle_open_loop_is_no_stall(scripted: Server) -> None:
 def test_the_key_goes_to_the_server_and_nowhere_else(scripted: Server) -> None:
     def answer(_connection: int, nth: int, request: bytes) -> Sequence[Step]:
         said_back = request.split(b"Bearer ")[1].split(b"\r")[0].decode()
-        return GOOD if nth == 1 else streamed(event({"error": f"key {said_back} is over its limit"}))
+        own = request.split(b"x-own: Token ")[1].split(b"\r")[0].decode()
+        return (
+            GOOD if nth == 1 else streamed(event({"error": f"key {said_back} is over its limit, {own} too"}))
+        )
 
     key = Secret("sk-77ab1")
-    workload = Workload(sending=Sending(model="m", endpoint="/v1/chat/completions"))
+    headers = (("x-own", "Token tk-9901c"), ("x-level", "3"))
+    workload = Workload(sending=Sending(model="m", endpoint="/v1/chat/completions", headers=headers))
     level = Level(requests=3, concurrency=1)
     [(rung, records)] = list(measure(scripted(answer).where, workload, [level], key=key))
     assert rung.metrics.failed == 2
     assert "sk-77ab1" not in f"{rung}{records}{key}"
-    assert "key *** is over" in records[1].error
+    assert "tk-9901c" not in f"{rung}{records}"
+    assert "key *** is over its limit, *** too" in records[1].error
 
 
 def test_tls_keeps_the_kernels_stamps(scripted: Server, tmp_path: Path) -> None:

@@ -89,6 +89,21 @@ def test_runs_that_failed_say_so(tmp_path: Path) -> None:
 def test_halves_of_characters_are_taken_out(tmp_path: Path) -> None:
     found = one(tmp_path, "vllm-0.32.0.json", model_id="a\ud800b", backend="\udfff")
     assert (found.model, found.work["backend"]) == ("a?b", "?")
+    document = json.loads((RESULTS / "aiperf-0.13.0.json").read_text())
+    document["input_config"]["phases"][-1]["requests"] = "\ud800"
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    assert read_run(tmp_path / "x.json").measurements[0].work["requests"] == "?"
+
+
+def test_what_was_asked_differs_however_long_it_is(tmp_path: Path) -> None:
+    found = []
+    for name in "ab":
+        document = {"schema": "assay.bench/1", "extra_body": {"x": "y" * 500 + name}, "rungs": [{}]}
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(document))
+        found.append(read_run(path).measurements[0].work)
+    assert {each for each in found[0] if found[0][each] != found[1][each]} == {"extra_body"}
+    assert max(map(len, found[0].values())) < 400
 
 
 def test_a_trace_is_a_load_of_its_own(tmp_path: Path) -> None:
@@ -114,6 +129,19 @@ def test_what_is_no_result_file_is_refused(tmp_path: Path, content: str) -> None
     path.write_text(content)
     with pytest.raises(InputError, match=r"x\.json"):
         read_run(path)
+
+
+def test_a_file_that_was_cut_off_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text((RESULTS / "guidellm-0.8.1.json").read_text()[:2000])
+    with pytest.raises(InputError, match=r"no JSON: .* line [2-9]\d+ "):
+        read_run(path)
+
+
+def test_a_device_without_end_is_no_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.bench.result_files._MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match="more than"):
+        read_run(Path("/dev/zero"))
 
 
 def test_an_arm_is_a_file_a_folder_or_a_list(tmp_path: Path) -> None:

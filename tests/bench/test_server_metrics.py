@@ -225,6 +225,20 @@ def test_the_cache_is_flushed_or_the_run_stops(scripted: Begin) -> None:
         flush_cache(scripted(lambda *_: gone).where, None)
 
 
+def test_a_server_that_repeats_the_key_does_not_get_it_shown(
+    scripted: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.bench.flush._TRIES", 1)
+
+    def echo(_connection: int, _nth: int, request: bytes) -> list[Step]:
+        return [b"HTTP/1.1 401 no\r\ncontent-length: %d\r\n\r\n%s" % (len(request), request)]
+
+    with pytest.raises(MeasurementError) as caught:
+        flush_cache(scripted(echo).where, Secret("sk-77ab1"))
+    assert "Bearer ****" in str(caught.value)
+    assert "sk-77ab1" not in str(caught.value)
+
+
 def test_a_load_measured_twice_shows_drift() -> None:
     def rung(itl_ms: float, number: int) -> Rung:
         records = [record(at, (10 + 4 * itl_ms) * at, itl_ms=itl_ms + at % 3 / 10) for at in range(200)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from itertools import pairwise
 from pathlib import Path
@@ -114,6 +115,10 @@ def test_a_url_that_cannot_be_sent_to_is_refused(url: str) -> None:
         Level(requests=1, rate_per_s=0),
         Level(requests=1, rate_per_s=float("nan")),
         Level(requests=1, rate_per_s=1, burstiness=0),
+        Level(requests=1, rate_per_s=1, burstiness=1e-300),
+        Level(requests=10**11, concurrency=1),
+        Level(requests=100, rate_per_s=1e-300),
+        Level(requests=1, rate_per_s=math.nan),
     ],
 )
 def test_a_level_that_cannot_be_driven_is_refused(level: Level) -> None:

@@ -102,9 +102,19 @@ def test_the_summary_has_the_keys_of_vllm_and_sglang(
     [
         (("--max-concurrency", "1,x"), 2, "whole numbers"),
         (("--request-rate", "0"), 2, "more than 0"),
+        (("--request-rate", "nan"), 2, "more than 0"),
+        (("--request-rate", "1e12"), 2, "num-prompts"),
+        (
+            ("--ramp-up-strategy", "linear", "--ramp-up-start-rps", "nan", "--ramp-up-end-rps", "2"),
+            2,
+            "start",
+        ),
+        (("--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1", "--ramp-up-end-rps", "inf"), 2, "end"),
         (("--dataset-name", "custom"), 2, "--dataset-path"),
         (("--extra-body", "[1]"), 2, "JSON object"),
         (("--header", "x"), 2, "KEY=VALUE"),
+        (("--model", "\udcff"), 2, "--model \ufffd: UTF-8"),
+        (("--dataset-path", "\udcff"), 2, "--dataset-path \ufffd: UTF-8"),
         (("--base-url", "http://127.0.0.1:1"), 6, "refused"),
     ],
 )
@@ -119,6 +129,8 @@ def test_what_cannot_be_done_is_said(
     given = [word for word in options(server(), tmp_path) if more[0] != "--base-url" or word != "--base-url"]
     if more[0] == "--base-url":
         given = [word for word in given if not word.startswith("http")]
+    if more[0] == "--model":
+        given = [word for word in given if word not in ("--model", "m")]
     assert main([*given, *more]) == code
     assert text in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -135,6 +147,18 @@ def test_a_stall_is_named_and_what_was_measured_is_kept(
     assert ended == ["complete", "stalled"]
 
 
+def test_what_was_measured_is_shown_before_a_rung_of_which_nothing_was_answered(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused: Sequence[Step] = [b"HTTP/1.1 500 no\r\ncontent-length: 0\r\n\r\n"]
+    running: Scripted = server(lambda *_: refused if len(running.requests) > 7 else ANSWER)
+    assert main(options(running, tmp_path, "--max-concurrency", "1,2", "--num-prompts", "4")) == 6
+    shown = capsys.readouterr()
+    assert "none of 4 requests was answered (concurrency 2)" in shown.err
+    assert "results in" in shown.err
+    assert "Definitions" in shown.out
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_finished_rungs_outlive_any_end(
     server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals
@@ -142,18 +166,9 @@ def test_finished_rungs_outlive_any_end(
     running: Scripted = server(
         lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 14 else ANSWER
     )
-    code = (
-        "import signal, sys; from assay.cli import main;"
-        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
-        "sys.exit(main(sys.argv[1:]))"
-    )
     ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
-    command = [sys.executable, "-c", code, *options(running, tmp_path, *ladder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
-        while len(running.requests) < 16 and time.monotonic() < until:
-            assert process.poll() is None
-            time.sleep(0.01)
+    with begun(options(running, tmp_path, *ladder)) as process:
+        wait_for(process, running, 16)
         os.kill(process.pid, number)
         _, errors = process.communicate(timeout=30)
     ended = [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]]
@@ -164,6 +179,44 @@ def test_finished_rungs_outlive_any_end(
         assert ended == ["complete", "interrupted"]
         assert "Traceback" not in errors
     assert len(read_records(tmp_path / "r.rung1.records").records) == 8
+
+
+def test_a_rung_that_has_ended_outlives_ctrl_c_before_it_is_written(
+    server: Callable[..., Scripted], tmp_path: Path
+) -> None:
+    running = server()
+    busy = "vllm:num_requests_running 1\n"  # a server that never says that it is done: two seconds' wait
+    running.metrics = lambda: busy if len(running.requests) >= 11 else busy.replace("1", "0")
+    ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
+    with begun(options(running, tmp_path, *ladder)) as process:
+        wait_for(process, running, 11)
+        time.sleep(0.5)
+        assert not (tmp_path / "r.json").exists()
+        os.kill(process.pid, signal.SIGINT)
+        printed, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [rung["ended"] for rung in json.loads((tmp_path / "r.json").read_text())["rungs"]] == ["complete"]
+    assert "Traceback" not in errors
+    assert "results in" in errors
+    assert "concurrency 1 " in printed
+    assert len(running.requests) == 11
+
+
+def begun(words: Sequence[str]) -> subprocess.Popen[str]:
+    code = (
+        "import signal, sys; from assay.cli import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # it is ignored below a background job
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(process: subprocess.Popen[str], running: Scripted, requests: int) -> None:
+    until = time.monotonic() + 60
+    while len(running.requests) < requests and time.monotonic() < until:
+        assert process.poll() is None
+        time.sleep(0.01)
 
 
 def test_the_model_is_asked_for_where_it_is_not_named(
@@ -194,3 +247,13 @@ def test_runs_of_two_servers_that_tokenise_otherwise_are_the_same_work(
     found = json.loads(capsys.readouterr().out)
     codes = {each["code"] for each in found["loads"][0]["objections"]}
     assert not codes & {"workload-differs", "lengths-differ"}
+
+
+def test_a_folder_in_the_place_of_the_summary_is_said_before_anything_is_sent(
+    server: Callable[..., Scripted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = server()
+    (tmp_path / "r.json").mkdir()
+    assert main(options(running, tmp_path)) == 2
+    assert "r.json is a folder" in capsys.readouterr().err
+    assert not running.requests

@@ -60,10 +60,38 @@ def test_doubts_give_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "\x1b" not in shown
 
 
+def test_absurd_figures_stay_in_their_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = arm(tmp_path, "a", [1e299, 2e299]), arm(tmp_path, "b", [1e-320, 2e-320])
+    main(["compare", a, b])
+    main(["compare", b, arm(tmp_path, "c", [100, 1e9, 1])])
+    main(["compare", b, a, "--json"])
+    text, _, _ = capsys.readouterr().out.partition("{")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_load_of_any_length_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        text = json.dumps({**ONE, "max_concurrency": 1e299, "tag": name})
+        (tmp_path / f"{name}.json").write_text(text)
+    main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_a_table_of_rows_that_say_nothing_fits_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["compare", arm(tmp_path, "a", [100, 300]), arm(tmp_path, "b", [12345678, 400])])
+    text = capsys.readouterr().out
+    assert re.search(r"output_throughput .* to .* inconclusive", text)
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_what_is_asked_wrongly_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = arm(tmp_path, "a", [100, 101]), arm(tmp_path, "b", [50, 51])
     assert main(["compare", a, b, "--margin", "0"]) == 2
     assert main(["compare", a, str(tmp_path / "none")]) == 2
+    assert main(["compare", a, ","]) == 2
+    assert "names no result file" in capsys.readouterr().err
     assert main(["compare", a, b, "--metric", "speed"]) == 2
     assert "no figure of that name" in capsys.readouterr().err
     assert main(["compare", a, b, "--margin", "60"]) == 0

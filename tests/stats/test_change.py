@@ -89,6 +89,15 @@ def test_too_little_carries_no_interval() -> None:
     assert change([1.0, 1.1], [2.0, 2.2], paired=True).low is None  # the differences do not differ
 
 
+def test_ratios_that_no_float_holds_are_cut() -> None:
+    for a, b in (([1e299, 1.1e299], [1e-320, 2e-320]), ([1e-320, 2e-320], [1e299, 1.1e299])):
+        found = change(a, b)
+        assert found.low is not None
+        assert found.high is not None
+        assert 0 < found.low <= found.ratio <= found.high < math.inf
+        assert 1 / found.low < math.inf
+
+
 def test_what_has_no_ratio_is_refused() -> None:
     for a, b in (([], [1.0]), ([0.0], [1.0]), ([1.0], [-1.0])):
         with pytest.raises(ValueError, match="positive"):

@@ -31,6 +31,7 @@ def drive(job: Job, spool: Path, on_report: OnReport) -> Report:
     """
     command = [sys.executable, "-m", "assay.bench.worker", str(spool)]
     data = msgspec.msgpack.encode(job)
+    last: list[Report] = []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as worker:
@@ -39,41 +40,40 @@ def drive(job: Job, spool: Path, on_report: OnReport) -> Report:
         try:
             worker.stdin.write(len(data).to_bytes(8, "little") + data)
             worker.stdin.flush()
-            last = _followed(worker.stdout, on_report)
+            _follow(worker.stdout, last, on_report)
         except (KeyboardInterrupt, BrokenPipeError):
-            last = _stopped(worker)
+            _stop(worker, last)
         except BaseException:
             worker.kill()
             raise
         with contextlib.suppress(BrokenPipeError):
             worker.stdin.close()
-    if last is None:
+    if not last:
         raise MeasurementError(
             f"the process that drives the load died (exit code {worker.returncode})",
             hint="memory is the usual reason: fewer requests a rung help",
         )
-    return last
+    return last[-1]
 
 
-def _followed(stream: Iterator[bytes], on_report: OnReport) -> Report | None:
-    last = None
+def _follow(stream: Iterator[bytes], last: list[Report], on_report: OnReport) -> None:
+    """Pass reports on; the last one is kept even where Ctrl-C comes right after it."""
     for line in stream:
         report = msgspec.json.decode(line, type=Report)
         if report.ended is not None or report.error:
-            last = report
+            last.append(report)
         else:
             on_report(report)
-    return last
 
 
-def _stopped(worker: subprocess.Popen[bytes]) -> Report | None:
+def _stop(worker: subprocess.Popen[bytes], last: list[Report]) -> None:
     """Ask the worker to stop, then wait for its last word; a second Ctrl-C ends it at once."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     with contextlib.suppress(BrokenPipeError):
         worker.stdin.close()
     try:
-        return _followed(worker.stdout, _nothing)
+        _follow(worker.stdout, last, _nothing)
     except BaseException:
         worker.kill()
         raise

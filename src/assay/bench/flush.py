@@ -31,7 +31,9 @@ def flush_cache(where: Target, key: Secret | None) -> None:
             if status == OK:
                 return
             if status not in (404, 405):
-                said = f"{path} answered {status}: {body[:200].decode('utf-8', 'replace').strip()}"
+                answer = body.decode("utf-8", "replace")
+                answer = key.hidden_in(answer) if key else answer  # some servers say what was sent to them
+                said = f"{path} answered {status}: {answer[:200].strip()}"
         if not said:
             break
         time.sleep(_WAIT_S)

@@ -12,6 +12,10 @@ from assay.bench.goodput import Slos
 from assay.bench.requests import Prompt
 from assay.errors import WorkloadError
 
+_MOST_REQUESTS, _MOST_PER_S, _LONGEST_S = 1_000_000, 1e9, 1e8
+_LEAST_BURSTINESS = 0.001
+"""Below it nearly all requests come at once."""
+
 Arrivals = Literal["gamma", "linear", "exponential", "trace"]
 """How an open loop spaces its sends: around one rate, a rate that grows from request to request, a trace."""
 
@@ -63,19 +67,24 @@ class Level(Value):
         Raises:
             WorkloadError: it cannot be driven.
         """
-        if self.requests < 1:
-            raise WorkloadError("--num-prompts: at least 1 was expected")
+        if not 1 <= self.requests <= _MOST_REQUESTS:
+            raise WorkloadError(f"--num-prompts {self.requests}: 1 to {_MOST_REQUESTS} was expected")
         if self.concurrency is None and not self.open:
             raise WorkloadError("neither --max-concurrency nor --request-rate is given")
         if self.concurrency is not None and not 1 <= self.concurrency <= 16384:
             raise WorkloadError(f"--max-concurrency {self.concurrency}: 1 to 16384 was expected")
-        for name, rate in (("--request-rate", self.rate_per_s), ("--ramp-up-end-rps", self.ramp_to_per_s)):
-            if rate is not None and not 0 < rate < math.inf:
-                raise WorkloadError(f"{name} {rate}: more than 0 was expected")
+        first = "--request-rate" if self.steady else "--ramp-up-start-rps"
+        for name, rate in ((first, self.rate_per_s), ("--ramp-up-end-rps", self.ramp_to_per_s)):
+            if rate is not None and not 0 < rate <= _MOST_PER_S:
+                raise WorkloadError(f"{name} {rate:g}: more than 0 and at most {_MOST_PER_S:g} was expected")
+            if rate is not None and self.requests / rate > _LONGEST_S:
+                raise WorkloadError(f"{name} {rate:g}: {self.requests} requests would take years")
         if (self.arrivals in ("linear", "exponential")) != (self.ramp_to_per_s is not None):
             raise WorkloadError("a ramp needs --ramp-up-strategy, --ramp-up-start-rps and --ramp-up-end-rps")
-        if not self.burstiness > 0:
-            raise WorkloadError(f"--burstiness {self.burstiness}: more than 0 was expected")
+        if not self.burstiness >= _LEAST_BURSTINESS:
+            raise WorkloadError(
+                f"--burstiness {self.burstiness:g}: at least {_LEAST_BURSTINESS} was expected"
+            )
         return self
 
 

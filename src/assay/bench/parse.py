@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,7 +18,7 @@ _SHOWN = 300
 _BODY_KEPT = 4096
 
 
-def parsed(exchange: Exchange, offset_ns: int | None, secrets: tuple[str, ...] = ()) -> RequestRecord:
+def parsed(exchange: Exchange, offset_ns: int | None, secrets: Sequence[str] = ()) -> RequestRecord:
     """The record of one request.
 
     `offset_ns` is CLOCK_REALTIME minus CLOCK_MONOTONIC; `None` uses the stamps of the reads alone. `secrets`

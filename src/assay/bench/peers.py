@@ -179,7 +179,7 @@ def aiperf(document: Document) -> Measurement:
         work={
             "endpoint": text(document, "input_config", "endpoint", "type"),
             "phase": kind,
-            "requests": str(inside(phase, "requests"))[:20],
+            "requests": encodable(str(inside(phase, "requests")))[:20],
         },
         model=_aiperf_model(document),
         seed=str(whole(document, "run_info", "random_seed") or ""),

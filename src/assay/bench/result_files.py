@@ -30,13 +30,17 @@ def read_arm(name: str) -> tuple[RunFile, ...]:
     """
     path = Path(name)
     if path.is_dir():
-        files = sorted(each for each in path.iterdir() if each.suffix in (".json", ".jsonl"))
+        files = sorted(
+            each for each in path.iterdir() if each.suffix in (".json", ".jsonl") and each.is_file()
+        )
         if not files:
             raise InputError(f"{path}: no .json or .jsonl file in it", hint=_KNOWN)
     elif path.exists() or "," not in name:
         files = [path]
     else:
         files = [Path(part) for part in name.split(",") if part]
+        if not files:
+            raise InputError(f"{name}: names no result file", hint=_KNOWN)
     runs = tuple(read_run(each) for each in files)
     seen: dict[str, str] = {}
     for run in runs:
@@ -55,13 +59,14 @@ def read_run(path: Path) -> RunFile:
         InputError: it cannot be read, or nobody that is known wrote it.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(
-                f"{path}: more than 512 MiB", hint="the summary without per-request arrays is enough"
-            )
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)  # devices and pipes have no size
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint=_KNOWN) from None
+    if len(data) > _MOST_BYTES:
+        raise InputError(
+            f"{path}: more than 512 MiB", hint="the summary without per-request arrays is enough"
+        )
     documents = _documents(path, data)
     tool = _tool(documents[0])
     if tool is None or any(_tool(each) != tool for each in documents):
@@ -96,7 +101,9 @@ def _documents(path: Path, data: bytes) -> list[Document]:
     try:
         try:
             found = [json.loads(data)]
-        except json.JSONDecodeError:
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Extra data"):
+                raise
             found = [json.loads(line) for line in data.splitlines() if line.strip()]
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no JSON: {error}", hint=_KNOWN) from None
@@ -141,11 +148,16 @@ def _ours(document: Document) -> Iterator[Measurement]:
     prompts = asked["prompts"]
     if isinstance(prompts, dict):  # how many words make a token is the server's matter, not what was asked
         asked["prompts"] = {name: value for name, value in prompts.items() if name not in _FITTED}
-    work = {name: json.dumps(value, sort_keys=True)[:400] for name, value in asked.items()}
+    work = {name: _short(json.dumps(value, sort_keys=True)) for name, value in asked.items()}
     rungs = document.get("rungs")
     for rung in rungs if isinstance(rungs, list) else ():
         if isinstance(rung, dict):
             yield _of_rung(document, rung, work)
+
+
+def _short(text: str) -> str:
+    """Texts that differ stay different."""
+    return text if len(text) < 400 else f"{hashlib.sha256(text.encode()).hexdigest()[:12]}: {text[:300]}"
 
 
 def _of_rung(document: Document, rung: Document, work: dict[str, str]) -> Measurement:

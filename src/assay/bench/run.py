@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from assay.bench.requests import Prompt, Sending, Target, request_bytes
 from assay.bench.server_doubts import server_doubts
 from assay.bench.server_metrics import ServerReport
 from assay.bench.source import Prompts, Source, shares_prefixes
+from assay.bench.undisturbed import undisturbed
 from assay.bench.watch import Watch
 from assay.errors import NotReady, TooManyFailures
 
@@ -86,9 +88,10 @@ class Rung(Value):
 
 Measured = tuple[Rung, tuple[RequestRecord, ...]]
 OnProgress = Callable[[Level, Report], None]
+Keep = Callable[[Rung, tuple[RequestRecord, ...]], None]
 
 
-def measure(
+def measure(  # noqa: PLR0913 - what is measured, within which limits, and who is told
     where: Target,
     workload: Workload,
     levels: Sequence[Level],
@@ -96,8 +99,11 @@ def measure(
     key: Secret | None = None,
     limits: Limits | None = None,
     progress: OnProgress | None = None,
+    keep: Keep | None = None,
 ) -> Iterator[Measured]:
     """Drive the levels in order; each rung is yielded with its records as it ends.
+
+    `keep` gets them before: Ctrl-C and SIGTERM that come once a rung has ended wait until it is through.
 
     Ends after the first rung that stalls or is interrupted (KeyboardInterrupt), which is yielded too.
 
@@ -112,31 +118,35 @@ def measure(
     for number, level in enumerate(levels, 1):
         prompts, repeated = source.rung(number, level)
         requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
-        with tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder:
+        with (
+            ExitStack() as ended,
+            tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder,
+        ):
             spool = Path(folder) / "spool"
             due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
-            job = _job(where, level, requests, due, limits)
-            job.follows.extend(prompt.turn > 1 for prompt in prompts)
-            job.output_tokens.extend(prompt.output_tokens or 0 for prompt in prompts)
+            job = _job(where, level, prompts, requests, due, limits)
             if limits.flush:
                 flush_cache(where, key)
             with Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch:
                 report = drive(job, spool, _for(level, progress))
+                ended.enter_context(undisturbed())
             if report.error:
                 raise NotReady(
                     f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
                 )
             server = watch.report()
-            warm_ups, records = _records(spool, report, prompts, level, key)
-        if not records:
-            raise _nothing_measured(where, report)
-        rung = _rung(number, level, report, records, repeated)
-        more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
-        more += drift(rungs, rung)
-        rungs.append(_doubted(rung, server, more, shared=shares_prefixes(workload.prompts)))
-        rung = rungs[-1]
-        if not rung.metrics.completed and rung.ended == "complete":
-            raise _none_answered(where, rung)
+            warm_ups, records = _records(spool, report, prompts, level, _secrets(workload.sending, key))
+            if not records:
+                raise _nothing_measured(where, report)
+            rung = _rung(number, level, report, records, repeated)
+            more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
+            more += drift(rungs, rung)
+            rung = _doubted(rung, server, more, shared=shares_prefixes(workload.prompts))
+            rungs.append(rung)
+            if not rung.metrics.completed and rung.ended == "complete":
+                raise _none_answered(where, rung)
+            if keep:
+                keep(rung, records)
         yield rung, records
         if rung.ended != "complete":
             return
@@ -158,7 +168,14 @@ def _for(level: Level, progress: OnProgress | None) -> OnReport:
     return lambda report: progress(level, report) if progress else None
 
 
-def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] | None, limits: Limits) -> Job:
+def _job(
+    where: Target,
+    level: Level,
+    prompts: Sequence[Prompt],
+    requests: list[bytes],
+    due_ns: list[int] | None,
+    limits: Limits,
+) -> Job:
     return Job(
         host=where.host,
         port=where.port,
@@ -167,8 +184,8 @@ def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] |
         requests=requests,
         warmups=level.warmups,
         due_ns=due_ns,
-        output_tokens=[],
-        follows=[],
+        output_tokens=[prompt.output_tokens or 0 for prompt in prompts],
+        follows=[prompt.turn > 1 for prompt in prompts],
         concurrency=level.concurrency or 0,
         stall_s=limits.stall_s,
         connect_s=limits.connect_s,
@@ -177,12 +194,17 @@ def _job(where: Target, level: Level, requests: list[bytes], due_ns: list[int] |
     )
 
 
+def _secrets(sending: Sending, key: Secret | None) -> tuple[str, ...]:
+    """What no record may hold, whoever repeats it: the key, and what headers carry."""
+    words = [word for _, value in sending.headers for word in (value, *value.split())]
+    return (*((key.reveal(),) if key and key.reveal() else ()), *(each for each in words if len(each) >= 6))
+
+
 def _records(
-    spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, key: Secret | None
+    spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, secrets: Sequence[str]
 ) -> tuple[list[RequestRecord], tuple[RequestRecord, ...]]:
     """Warm-ups, and the timed requests in the order in which they were to be sent."""
     offset = None if abs(report.offset_moved_ns) > _STEP_NS else report.offset_ns
-    secrets = (key.reveal(),) if key and key.reveal() else ()
     records: list[RequestRecord] = []
     for exchange in exchanges(spool) if report.began_ns else ():
         if not exchange.sent_ns:

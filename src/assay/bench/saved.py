@@ -21,8 +21,11 @@ class Output:
     def __init__(self, path: Path, *, detailed: bool = False) -> None:
         self.path = path
         self._detailed = detailed
-        self._rungs: list[Rung] = []
+        self.rungs: list[Rung] = []
+        """Those that are on disk."""
         self._details: list[Sequence[RequestRecord]] = []
+        if path.is_dir():
+            raise InputError(f"{path} is a folder", hint="--result-filename names a file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f"{path.name}.part")
@@ -37,10 +40,10 @@ class Output:
             rung=rung.level.name, began_ns=rung.began_ns, ended_ns=rung.ended_ns, records=records
         )
         write_records(self.records_path(rung), content)
-        self._rungs.append(rung)
+        self.rungs.append(rung)
         if self._detailed:
             self._details.append(records)
-        write_summary(self.path, summary_json(info, self._rungs, self._details))
+        write_summary(self.path, summary_json(info, self.rungs, self._details))
 
     @property
     def page_path(self) -> Path:
@@ -62,7 +65,7 @@ def bench(
     limits: Limits | None = None,
     progress: OnProgress | None = None,
 ) -> Iterator[Rung]:
-    """Measure the levels in order; each rung is on disk when it is yielded.
+    """Measure the levels in order; each rung is on disk when it is yielded, and once it has ended.
 
     Raises:
         InputError: the target, the workload or a level is wrong; before anything is sent.
@@ -72,7 +75,9 @@ def bench(
     limits = limits or Limits()
     if limits.scratch is None:
         limits = msgspec.structs.replace(limits, scratch=str(output.path.parent))
-    rungs = measure(info.where, info.workload, levels, key=key, limits=limits, progress=progress)
-    for rung, records in rungs:
+
+    def keep(rung: Rung, records: tuple[RequestRecord, ...]) -> None:
         output.add(info, rung, records)
-        yield rung
+
+    rungs = measure(info.where, info.workload, levels, key=key, limits=limits, progress=progress, keep=keep)
+    yield from (rung for rung, _ in rungs)

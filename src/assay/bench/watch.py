@@ -16,6 +16,7 @@ from assay.bench.server_metrics import (
     parsed_metrics,
     server_report,
 )
+from assay.bench.undisturbed import undisturbed
 
 _EVERY_S, _JOIN_S = 1.0, 5.0
 _SETTLE_S, _PAUSE_S = 2.0, 0.1
@@ -69,10 +70,11 @@ class Watch:
         return sample.get(self._names.running, 0) + sample.get(self._names.queued, 0) > 0
 
     def _watch(self) -> None:
-        while not self._stop.wait(_EVERY_S):
-            sample = self._sample()
-            if sample is not None and self._names is not None and self._names.running in sample:
-                self._samples.append(sample)
+        with undisturbed():
+            while not self._stop.wait(_EVERY_S):
+                sample = self._sample()
+                if sample is not None and self._names is not None and self._names.running in sample:
+                    self._samples.append(sample)
 
     def _sample(self) -> Sample | None:
         if self._where is None:

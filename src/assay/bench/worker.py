@@ -81,7 +81,7 @@ def _say(report: Report) -> None:
     """One line; left out while the reader does not keep up (only the last one waits)."""
     try:
         os.write(_OUT, msgspec.json.encode(report) + b"\n")
-    except BlockingIOError:
+    except (BlockingIOError, BrokenPipeError):  # who is gone has closed our stdin too, which stops the loop
         return
 
 

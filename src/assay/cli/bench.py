@@ -9,20 +9,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from assay import __version__
 from assay.cli.bench_options import BenchOptions
 from assay.errors import InputError, MeasurementError
 
+if TYPE_CHECKING:
+    from assay.bench import Output, RunInfo
+
 
 def bench(*, options: BenchOptions | None = None) -> int:
     """Measure a running server: latency and throughput at one load or a ladder of loads.
 
-    Each rung is written as it ends: a summary with the keys of vLLM's and SGLang's own tools, and a compact
-    file with every request beside it. Exit code 0: measured, doubts and all; 6: no number can be drawn.
+    Each rung is written as it ends: a summary with the keys of vLLM's and
+    SGLang's own tools, and a compact file with every request beside it. Exit
+    code 0: measured, doubts and all; 6: no number can be drawn.
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
-    from assay.bench import Limits, Output, RunInfo, bench, fitted, read_records, served_model, summary_json
+    from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model
     from assay.cli import bench_plan
     from assay.cli.bench_progress import BenchProgress
 
@@ -31,7 +36,8 @@ def bench(*, options: BenchOptions | None = None) -> int:
         raise InputError("--stall-timeout: more than 0 was expected")
     where, key = bench_plan.where(options), bench_plan.api_key(options, os.environ)
     levels = bench_plan.levels(options)
-    bench_plan.workload(options, "")  # what is wrong with it is said before the server is asked anything
+    # what is wrong with it is said before the server is asked anything
+    bench_plan.workload(options, options.model or "")
     now = datetime.now().astimezone()
     output = Output(
         options.result_dir / (options.result_filename or f"bench-{now:%Y%m%d-%H%M%S}.json"),
@@ -50,29 +56,43 @@ def bench(*, options: BenchOptions | None = None) -> int:
         started=now.isoformat(timespec="seconds"),
         assay=__version__,
     )
-    rungs = []
-    with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
-        for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
-            rungs.append(rung)
-            progress.clear()
-            if not options.json:
-                print(reports.bench_text(rung), end="\n\n", flush=True)
+    stopped: BaseException | None = None
+    try:
+        with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
+            for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
+                progress.clear()
+                if not options.json:
+                    print(reports.bench_text(rung), end="\n\n", flush=True)
+    except (KeyboardInterrupt, MeasurementError) as error:
+        stopped = error
+        if not output.rungs:
+            raise
+    _shown(options, info, output)
+    last = output.rungs[-1]
+    if stopped or last.ended == "interrupted":
+        raise stopped or KeyboardInterrupt
+    if last.ended == "stalled":
+        raise MeasurementError(
+            f"{last.level.name}: nothing came for {options.stall_timeout:g} s; stopped",
+            hint="look at the server's log; --stall-timeout if it really needs longer",
+        )
+    return 0
+
+
+def _shown(options: BenchOptions, info: RunInfo, output: Output) -> None:
+    """The end of a run: its ladder or JSON, where it lies, and its page."""
+    from assay import reports
+    from assay.bench import read_records, summary_json
+
+    rungs = output.rungs
     if options.json:
         print(summary_json(info, rungs).decode(), end="")
     else:
         print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
+    print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
     if options.html:
         page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
         output.page_path.write_text(page, encoding="utf-8")
-    print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
-    if rungs[-1].ended == "interrupted":
-        raise KeyboardInterrupt
-    if rungs[-1].ended == "stalled":
-        raise MeasurementError(
-            f"{rungs[-1].level.name}: nothing came for {options.stall_timeout:g} s; stopped",
-            hint="look at the server's log; --stall-timeout if it really needs longer",
-        )
-    return 0
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def workload(options: BenchOptions, model: str) -> Workload:
     made = not isinstance(prompts, OwnPrompts)  # lengths are part of what was asked
     sending = Sending(
         endpoint=options.endpoint or _endpoint(options.backend),
-        model=model,
+        model=_utf8("--model", model),
         ignore_eos=made if options.ignore_eos is None else options.ignore_eos,
         temperature=options.temperature,
         extra_body=_extra_body(options.extra_body),
@@ -121,7 +121,7 @@ def _ramp(options: BenchOptions) -> Level:
         )
     level = _level(options, start, _cap(options))
     mean = (start + end) / 2
-    requests = options.num_prompts or (_requests(options, mean, None) if 0 < mean < math.inf else 1)
+    requests = _requests(options, mean, None)
     return msgspec.structs.replace(
         level, arrivals=options.ramp_up_strategy, ramp_to_per_s=end, requests=requests
     )
@@ -149,7 +149,11 @@ def _cap(options: BenchOptions) -> int | None:
 def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int:
     if options.num_prompts is not None:
         return options.num_prompts
-    return max(_FEWEST, _A_STREAM * (cap or 0) if rate is None else math.ceil(_SECONDS * rate))
+    if rate is None:
+        return max(_FEWEST, _A_STREAM * (cap or 0))
+    if not 0 < rate < math.inf:
+        return 1  # the level will be refused
+    return max(_FEWEST, math.ceil(_SECONDS * rate))
 
 
 def _prompts(options: BenchOptions) -> Prompts:
@@ -173,13 +177,22 @@ def _prompts(options: BenchOptions) -> Prompts:
         )
     if options.dataset_path is None:
         raise InputError(f"--dataset-name {name} needs --dataset-path FILE")
-    path = str(options.dataset_path)
+    path = _utf8("--dataset-path", str(options.dataset_path))
     if name == "sharegpt":
         length = options.sharegpt_output_len
         return ShareGptPrompts(path=path, output_tokens=length, turns=options.num_turns)
     if name == "custom":
         return OwnPrompts(path=path, output_tokens=options.custom_output_len)
     return TracePrompts(path=path, slowdown=options.trace_slowdown)
+
+
+def _utf8(option: str, text: str) -> str:
+    """A text that a result file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{option} {text}: UTF-8 was expected") from None
+    return text
 
 
 def _whole(option: str, text: str) -> list[int]:

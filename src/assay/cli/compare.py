@@ -37,9 +37,10 @@ class CompareOptions:
 def compare(a: str, b: str, /, *, options: CompareOptions | None = None) -> int:
     """Say whether B is worse than A, from result files of repeated runs of each.
 
-    Reads files of assay bench, vllm bench serve, sglang.bench_serving, guidellm and aiperf. One run of each
-    carries no verdict. Exit code 0: same or better; 1: worse; 2: inconclusive, or files that cannot be read;
-    3: a doubt forbids a verdict.
+    Reads result files of assay bench, vllm bench serve, sglang.bench_serving,
+    guidellm and aiperf. One run of each carries no verdict. Exit code 0: same or
+    better; 1: worse; 2: inconclusive, or files that cannot be read; 3: a doubt
+    forbids a verdict.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def _arm(arm: str, runs: Sequence[RunFile], width: int) -> list[str]:
 
 
 def _load(each: LoadComparison, width: int) -> list[str]:
-    lines = [f"{printable(each.load)}: {_SAID[each.outcome]}{_why(each)}"]
+    lines = textwrap.wrap(f"{printable(each.load)}: {_SAID[each.outcome]}{_why(each)}", width)
     lines.append(_cells("", ("A", "B", "B/A %", "interval %"), ""))
     lines += [_row(row) for row in each.rows]
     for objection in each.objections:
@@ -110,14 +110,18 @@ def _interval(change: Change) -> str:
 
 def _percent(ratio: float) -> str:
     value = 100 * (ratio - 1)
-    return f"{value:+.1f}" if abs(value) < 1000 else f"{value:+.2g}"
+    if value < 1000:
+        return f"{value:+.1f}"
+    return f"{value:+.0f}" if value < 1e5 else f"{value:+.0e}" if value < 1e99 else ">1e99"
 
 
 def _cells(name: str, cells: Sequence[str], verdict: str) -> str:
-    sizes = (8, 8, 8, 16)
+    sizes = (8, 8, 7, 16)
     columns = "".join(f" {cell:>{size}}" for cell, size in zip(cells, sizes, strict=True))
     return f"{name:<24}{columns} {verdict}".rstrip()
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+    if 1e-3 <= value < 1e8:
+        return f"{value:.0f}" if value >= 10000 else f"{value:.4g}"
+    return f"{value:.2g}"

@@ -58,10 +58,15 @@ def change(a: Sequence[float], b: Sequence[float], *, error: float = 0.05, paire
         b=math.exp(math.fsum(logs_b) / len(b)),
         runs_a=len(a),
         runs_b=len(b),
-        ratio=math.exp(middle),
-        low=None if half is None else math.exp(max(-700.0, middle - half)),
-        high=None if half is None else math.exp(min(700.0, middle + half)),
+        ratio=_exp(middle),
+        low=None if half is None else _exp(middle - half),
+        high=None if half is None else _exp(middle + half),
     )
+
+
+def _exp(logarithm: float) -> float:
+    """A ratio that a float holds, and its reciprocal too."""
+    return math.exp(min(700.0, max(-700.0, logarithm)))
 
 
 def _welch_half(a: Sequence[float], b: Sequence[float], error: float) -> float | None:

@@ -26,8 +26,9 @@ class Interval(Value):
 def batch_means(values: Sequence[float]) -> Interval | None:
     """The interval of the mean of values that follow each other in time, from 8 means of batches.
 
-    Batches carry the dependence of neighbours, which single values would hide (coverage 0.89 at an
-    autocorrelation of 0.8, against 0.46). `None` below 40 values. Values left over at the start are left out.
+    Batches carry the dependence of neighbours, which single values would hide (coverage at an
+    autocorrelation of 0.8, by simulation: 0.87 from 80 values, 0.93 from 200). `None` below 40 values.
+    Values left over at the start are left out.
 
     >>> batch_means([1.0] * 40)
     Interval(mean=1.0, low=1.0, high=1.0)
