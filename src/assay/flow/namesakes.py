@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 
 from assay.source import Declarations, Mention, Modules, Option, Sites
 
@@ -38,6 +36,8 @@ class Namesakes:
     def only(self, option: Option) -> bool:
         """Whether nothing in the package can read the option by a name."""
         names = {option.dest, *([option.field] if option.field else [])}
+        if any(self._is_read_in(site.text, name) for site in option.mentions for name in names):
+            return False  # most options, for which nothing need be parsed
         if self._sites.unsearched or self._declarations.unsearched or self._is_named_elsewhere(option, names):
             return False
         return not any(self._sites.unread(name) for name in names) and all(
@@ -46,36 +46,44 @@ class Namesakes:
 
     # ------------------------------------------------------------ as bytes
 
+    def _is_read_in(self, text: str, name: str) -> bool:
+        """Whether a line plainly reads an attribute of that name of something but `self`."""
+        owners = re.findall(rf"([\w)\]]+)\.{re.escape(name)}\b(?!\s*=[^=])", text)
+        return any(owner not in ("self", self._record) for owner in owners)
+
     def _is_named_elsewhere(self, option: Option, names: set[str]) -> bool:
         """Whether a flag stands outside its declaration, or a name in a file that is no Python."""
         flags = {flag.lstrip("-") for flag in option.flags} | {name.replace("_", "-") for name in names}
-        dashed = _words({flag for flag in flags if "-" in flag})
-        plain = _words(names)
-        for path in self._paths():
-            data = path.read_bytes()
-            if path.suffix != ".py" and plain.search(data):
+        if any(_word(name).search(self._other_files) for name in names):
+            return True
+        for flag in (flag for flag in flags if "-" in flag):
+            if _word(flag).search(self._other_files):
                 return True
-            file = path.relative_to(self._modules.root).as_posix()
-            for match in dashed.finditer(data):
-                if not self._is_own(file, data.count(b"\n", 0, match.start()) + 1, option.dest):
+            for hit in self._sites.matching(re.compile(re.escape(flag.encode()))):
+                line = hit.text.count(b"\n", 0, hit.at) + 1
+                if _word(flag).match(hit.text, hit.at) and not self._is_own(hit.module, line, option.dest):
                     return True
         return False
 
-    def _paths(self) -> Iterator[Path]:
-        return (path for path in self._folder.rglob("*") if path.is_file() and not path.is_symlink())
+    @cached_property
+    def _other_files(self) -> bytes:
+        """What the files hold that are no Python, as one text."""
+        paths = (path for path in self._folder.rglob("*") if path.suffix not in (".py", ".pyc"))
+        return b"\n".join(path.read_bytes() for path in paths if path.is_file() and not path.is_symlink())
 
-    def _is_own(self, file: str, line: int, dest: str) -> bool:
+    def _is_own(self, module: str, line: int, dest: str) -> bool:
         """Whether a line belongs to what declares an option of that destination."""
         return any(
-            each.dest == dest and each.declared_at.file == file and each.first_line <= line <= each.last_line
+            each.dest == dest
+            and each.declared_at.file == f"{module.replace('.', '/')}.py"
+            and each.first_line <= line <= each.last_line
             for each in self._declarations.options
         )
 
     @cached_property
     def _spread_over(self) -> frozenset[str]:
         """Names of functions and classes that get the attributes of some object as arguments."""
-        found = (_SPREAD.findall(path.read_bytes()) for path in self._paths() if path.suffix == ".py")
-        return frozenset(name.decode() for names in found for name in names)
+        return frozenset(hit.groups[0].decode() for hit in self._sites.matching(_SPREAD))
 
     # ------------------------------------------------------------ as code
 
@@ -92,7 +100,7 @@ class Namesakes:
             around = {getattr(mention.scope.function, "name", ""), getattr(mention.scope.cls, "name", "")}
             return not around & self._spread_over
         line = getattr(node, "lineno", 0)
-        return mention.kind == "string" and self._is_own(mention.module.file, line, option.dest)
+        return mention.kind == "string" and self._is_own(mention.module.name, line, option.dest)
 
     def is_of_another(self, mention: Mention, node: ast.Attribute) -> bool:
         """Whether an attribute is the declared default, or one that an object of another class has given
@@ -128,7 +136,7 @@ class Namesakes:
         )
 
 
-def _words(words: set[str]) -> re.Pattern[bytes]:
-    """Finds any of these as a whole word; nothing where there are none."""
-    each = b"|".join(re.escape(word.encode()) for word in sorted(words))
-    return re.compile(rb"(?<![\w-])(?:--)?(?:" + each + rb")(?![\w-])") if words else re.compile(rb"(?!)")
+def _word(word: str) -> re.Pattern[bytes]:
+    """Finds it where it does not stand within a longer word; begins with it, which makes the search fast."""
+    text = re.escape(word.encode())
+    return re.compile(text + rb"(?<!\w" + text + rb")(?<!\w-" + text + rb")(?![\w-])")

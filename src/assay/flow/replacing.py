@@ -17,9 +17,9 @@ def replaced_names(sites: Sites, modules: Modules) -> dict[str, frozenset[str]]:
     Looks at texts only: to parse all files that hold such a line would take as long as to follow a start.
     """
     found: dict[str, set[str]] = {}
-    for where, text, match in sites.matching(_SET):
-        owner, name = match.group(1).decode(), match.group(2).decode()
-        for each in _imported_as(where, text.decode(errors="replace"), owner):
+    for hit in sites.matching(_SET):
+        owner, name = (group.decode() for group in hit.groups)
+        for each in _imported_as(hit.module, hit.text.decode(errors="replace"), owner):
             if modules.has(each):
                 found.setdefault(each, set()).add(name)
     return {module: frozenset(names) for module, names in found.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from assay.flow.comparison import Read
@@ -52,7 +52,10 @@ class Readers:
         self._built = self._classes_built()
         self._reasons: dict[ast.AST, Reason | None] = {}
         self._holders: dict[str, bool] = {}
-        self._open: set[ast.AST] = set()
+        self._open: dict[ast.AST, int] = {}
+        """Searches under way, with how many answers rested on others when they began."""
+        self._resting: list[ast.AST] = []
+        """What was answered while a search was under way, and may rest on it."""
 
     def _classes_built(self) -> frozenset[str]:
         found: set[str] = set()
@@ -221,16 +224,34 @@ class Readers:
             return Reason(None, f"{module.file} is not loaded here")
         if function is None:
             return None
-        if function in self._reasons:
-            return self._reasons[function]
-        if function in self._open:
-            return Reason(None, "it is only reached from functions that are not reached")
+        circle = Reason(None, "it is only reached from functions that are not reached")
+        return self._once(function, circle, depth, lambda: self._search(module, scope, function, depth))
+
+    def _once(
+        self, node: ast.AST, circle: Reason, depth: int, search: Callable[[], Reason | None]
+    ) -> Reason | None:
+        """The answer of a search, kept. Asked again while it is under way, it is `circle`: what leads only to
+        itself is not reached. Answers that rest on that are forgotten if the search then finds none.
+        """
+        if node in self._reasons:
+            return self._reasons[node]
+        if node in self._open:
+            return circle
         if depth > MAX_DEPTH:
             return None
-        self._open.add(function)
-        found = self._search(module, scope, function, depth)
-        self._open.discard(function)
-        return self._settled(function, found)
+        self._open[node] = len(self._resting)
+        found = search()
+        since = self._open.pop(node)
+        self._reasons[node] = found
+        if found is None:
+            for each in self._resting[since:]:
+                del self._reasons[each]
+            del self._resting[since:]
+        elif self._open:
+            self._resting.append(node)
+        else:
+            self._resting.clear()
+        return found
 
     def _search(self, module: Module, scope: Scope, function: Any, depth: int) -> Reason | None:
         if scope.cls is not None and scope.cls.name not in self._built:
@@ -245,16 +266,12 @@ class Readers:
         says = f"no {cls.name} is built here"
         if self._is_another_model(module, cls):
             return Reason(None, f"{cls.name} belongs to other models")
-        if cls in self._reasons:
-            return self._reasons[cls]
-        if cls in self._open:
-            return Reason(None, says)
-        self._open.add(cls)
-        found = self._of_all(self.sites.constructions(module, cls), depth)
-        self._open.discard(cls)
-        if found is not None:
-            found = Reason(found.guard, says)
-        return self._settled(cls, found)
+
+        def search() -> Reason | None:
+            found = self._of_all(self.sites.constructions(module, cls), depth)
+            return Reason(found.guard, says) if found is not None else None
+
+        return self._once(cls, Reason(None, says), depth, search)
 
     def _of_all(self, callers: Sequence[Call], depth: int) -> Reason | None:
         """The reason why none of several calls is made; None if one may be."""
@@ -270,12 +287,6 @@ class Readers:
             (reason for reason in reasons if reason.guard is not None),
             (reasons or [Reason(None, "nobody leads there")])[0],
         )
-
-    def _settled(self, node: ast.AST, found: Reason | None) -> Reason | None:
-        """Keep an answer, unless it rests on one that is still being looked for."""
-        if found is None or not self._open:
-            self._reasons[node] = found
-        return found
 
     def _is_another_model(self, module: Module, _cls: ast.ClassDef) -> bool:
         return ".models." in f"{module.name}."

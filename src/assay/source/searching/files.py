@@ -9,12 +9,26 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.source.declaring.module import MAX_BYTES, clean
 
 _WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _CLASS = re.compile(rb"\bclass[\s\\]+([A-Za-z0-9_\x80-\xff]+)")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git"})
+
+
+class Hit(NamedTuple):
+    """A match in the text of a file."""
+
+    module: str
+    """The dotted name of the module."""
+    text: bytes
+    """The whole file."""
+    at: int
+    """Where in it the match begins."""
+    groups: tuple[bytes, ...]
+    """What the groups of the pattern hold."""
 
 
 class Files:
@@ -45,12 +59,13 @@ class Files:
             self._held[word] = tuple(self._search(word.encode(errors="replace"))) if searchable else ()
         return self._held[word]
 
-    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes, re.Match[bytes]]]:
-        """Every match in the text of all files: dotted name of the module, its bytes, the match."""
+    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[Hit]:
+        """Every match in the text of all files."""
         self._read_all()
         for match in pattern.finditer(self._data):
             file = bisect_right(self._starts, match.start()) - 1
-            yield self._names[file], self._data[self._starts[file] : self._starts[file + 1]], match
+            first, end = self._starts[file], self._starts[file + 1]
+            yield Hit(self._names[file], self._data[first:end], match.start() - first, match.groups())
 
     def with_class(self, name: str) -> tuple[str, ...]:
         """Dotted names of the modules that may define a class of that name."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from assay.source.declaring.module import Module, Modules
 from assay.source.searching.callers import Callers
-from assay.source.searching.files import Files
+from assay.source.searching.files import Files, Hit
 from assay.source.searching.index import FunctionNode
 from assay.source.searching.occurrences import Occurrences
 from assay.source.searching.references import References
@@ -38,8 +38,8 @@ class Sites:
         """Dotted names of the modules whose bytes hold the word as a whole identifier, comments included."""
         return self._files.holding(word)
 
-    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes, re.Match[bytes]]]:
-        """Every match in the files' bytes, comments included: dotted name and bytes of the module, match."""
+    def matching(self, pattern: re.Pattern[bytes]) -> Iterator[Hit]:
+        """Every match of a pattern in the files' bytes, comments included."""
         return self._files.matching(pattern)
 
     def unread(self, word: str) -> tuple[str, ...]:
