@@ -117,7 +117,13 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
         look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
-        done = act(look, note=note, on_step=_say, dry_run=options.dry_run)
+
+        def shown(kind: str, body: Value) -> None:
+            note(kind, body)
+            if isinstance(body, Intent):
+                print(reports.intent_text(body), file=sys.stderr)
+
+        done = act(look, note=shown, on_step=_say, dry_run=options.dry_run)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import shlex
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -74,7 +76,7 @@ class _Run:
         self._begin("arm")
         switch_s = str(self._patience.switch_s)
         revert = scripts.REVERT.encode()
-        self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, stdin=revert)
+        self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, _sum(revert), stdin=revert)
         self._renewed = time.monotonic()
         try:
             self._change()
@@ -143,8 +145,9 @@ class _Run:
         self._renewed = time.monotonic()
 
     def _write(self) -> None:
-        fragment = self._plan.originals[0][0]
-        self._machine.act(scripts.WRITE, "write", fragment, stdin=self._prepared.text.encode())
+        text = self._prepared.text.encode()
+        originals = [path for path, _ in self._plan.originals]
+        self._machine.act(scripts.WRITE, "write", _sum(text), *originals, stdin=text)
 
     def _verify(self) -> None:
         _, lines = self._machine.complaints(self._plan.originals[0][0])
@@ -287,8 +290,13 @@ class _Run:
         return mask(text, self._prepared.secrets)
 
 
+def _sum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
 def person_commands(unit: str, trial: str) -> tuple[str, ...]:
     """What a person runs on the machine, as root, to bring the service back."""
+    unit, trial = shlex.quote(unit), shlex.quote(trial)
     return (
         "a person must look, on the machine, as root:",
         f"  systemctl status {unit}; journalctl -u {unit} -n 100",
