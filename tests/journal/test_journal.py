@@ -276,3 +276,20 @@ def test_threads_wait_for_each_other(tmp_path: Path) -> None:
         thread.join()
     with opened(path) as journal:
         assert len(journal.entries()) == 20
+
+
+def test_a_name_that_sqlite_would_take_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for count in (1, 2):
+        with opened(Path(":memory:")) as journal:
+            journal.append("s", "k", Note(text="x"))
+            assert len(journal.entries()) == count
+
+
+def test_a_disk_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(JournalError, match="No locks"), locked(tmp_path / "j", "a", who="me"):
+        pass

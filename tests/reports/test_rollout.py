@@ -33,9 +33,11 @@ def test_a_plan() -> None:
     assert "\x1b" not in text
     assert "\n::error::" not in text
     assert "planted" not in text
+    told = " ".join(text.split())
     for step in plan().steps:
-        assert step.does in text
-        assert step.undone_by in text
+        assert step.does in told
+        assert step.undone_by in told
+    assert max(map(len, text.splitlines())) <= 80
     assert "+--y, without --z" in text
     said = json.loads(reports.plan_json(plan()))
     assert said["change"]["set"][0]["value"].endswith("?")

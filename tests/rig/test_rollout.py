@@ -606,6 +606,30 @@ def test_a_unit_that_another_hangs_on(rig: Rig, setting: str) -> None:
     assert isinstance(Attempt(rig).run(), Outcome)
 
 
+@pytest.mark.parametrize("setting", ["RefuseManualStop=yes", "FailureAction=reboot"])
+def test_a_unit_that_must_not_be_restarted_or_takes_more_with_it(rig: Rig, setting: str) -> None:
+    edited(rig, "[Service]", f"{setting}\n[Service]")
+    try:
+        refused(rig, setting.replace("RefuseManualStop=yes", "CanStop=no"))
+    finally:
+        service.install(rig)
+
+
+def test_a_unit_by_its_other_name(rig: Rig) -> None:
+    edited(rig, "[Install]", "[Install]\nAlias=chat.service")
+    rig.inside("systemctl", "enable", service.UNIT)
+    attempt = Attempt(rig)
+    attempt.request = Request(
+        id="x", unit="chat.service", change=parse_change(["a"]), who="me", patience=QUICK
+    )
+    try:
+        outcome = attempt.run()
+        assert isinstance(outcome, Refused)
+        assert f"another name of {service.UNIT}" in outcome.message
+    finally:
+        rig.inside("rm", "/etc/systemd/system/chat.service")
+
+
 def test_a_masked_unit(rig: Rig) -> None:
     rig.inside("sh", "-c", f"cd /etc/systemd/system; mv {service.UNIT} /root/; systemctl mask {service.UNIT}")
     refused(rig, "masked")

@@ -102,7 +102,8 @@ class Journal:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # before SQLite makes it with another mode
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            # absolute: to SQLite `:memory:` is no file
+            self._database = sqlite3.connect(path.absolute(), timeout=_WAIT_S, isolation_level=None)
             try:
                 self._begin()
             except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,7 +27,7 @@ def plan_text(plan: Plan) -> str:
     ]
     if plan.why:
         lines.append(f"  why: {plan.why}")
-    return harmless_lines(mask("\n".join(lines)))
+    return _wrapped(harmless_lines(mask("\n".join(lines))))
 
 
 def plan_json(plan: Plan) -> str:
@@ -57,7 +58,7 @@ def outcome_json(outcome: Outcome) -> str:
 
 def intent_text(intent: Intent) -> str:
     """What would be done."""
-    return harmless_lines(f"{intent.id}: {intent.does}\n  undone by: {intent.undone_by}")
+    return _wrapped(harmless_lines(f"{intent.id}: {intent.does}\n  undone by: {intent.undone_by}"))
 
 
 def intent_json(intent: Intent) -> str:
@@ -89,6 +90,17 @@ def status_text(status: Status) -> str:
 def status_json(status: Status) -> str:
     """The same as JSON; docs/reference/rollout-json.md."""
     return _json(status)
+
+
+def _wrapped(text: str) -> str:
+    """Lines of at most 80 characters; a path is not broken. After the masks, which look at whole lines."""
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 3)
+        lines += textwrap.wrap(
+            line, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(lines)
 
 
 def _json(value: Value) -> str:

@@ -13,6 +13,8 @@ from assay.errors import InputError, Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_NEGATIVE = re.compile(r"-\d+(?:\.\d*)?|-\.\d+", re.ASCII)
+"""What argparse takes for a value though it begins with a dash."""
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 
 
@@ -132,7 +134,9 @@ def _span(arguments: Sequence[str], flag: str) -> tuple[int, int] | None:
     if arguments[start] != flag:
         return start, start + 1
     end = start + 1
-    while end < len(arguments) and not arguments[end].startswith("-"):
+    while end < len(arguments) and (
+        not arguments[end].startswith("-") or _NEGATIVE.fullmatch(arguments[end])
+    ):
         end += 1
     if end - start > 2:
         raise Refused(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _SCRIPT_S = 90.0
 _COUPLINGS = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "UpheldBy", "TriggeredBy")
+_HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction"
 _PAUSE_S = 1.0
 # the name of a program may hold anything, also blanks and brackets
 _ALIVE = r"""
@@ -108,7 +111,8 @@ class Machine:
         if result.status == scripts.LEFTOVER:
             raise Refused(
                 f"{self.host.name}: {self.layout.trial} is there, and no rollout is under way",
-                hint=f"see what it is; if it is of no use: rm {self.layout.trial}; systemctl daemon-reload",
+                hint=f"see what it is; if it is of no use: rm {shlex.quote(self.layout.trial)}; "
+                "systemctl daemon-reload",
             )
         if result.status == scripts.LOCKED:
             raise CommandFailed(f"{self.host.name}: another step holds {self.layout.run}/lock for 20 s")
@@ -127,8 +131,18 @@ class Machine:
         return parse_marks(self.script(scripts.MARKS, "look").checked().out)
 
     def state(self) -> UnitState:
-        """The unit."""
-        return self.patiently(lambda: unit_state(self.host, self.layout.unit))
+        """The unit.
+
+        Raises:
+            Refused: it has another name, so rollouts by either would not see each other.
+        """
+        state = self.patiently(lambda: unit_state(self.host, self.layout.unit))
+        if state.unit != self.layout.unit:
+            raise Refused(
+                f"{self.host.name}: {self.layout.unit} is another name of {state.unit}",
+                hint=f"name it {state.unit}",
+            )
+        return state
 
     def starts(self) -> tuple[StartCommand, ...]:
         """Its commands as systemd holds them."""
@@ -191,6 +205,11 @@ class Machine:
         idle = ("inactive", "failed")
         return tuple(each["Id"] for each in blocks if each.get("ActiveState", "inactive") not in idle)
 
+    def hindrances(self) -> tuple[str, ...]:
+        """Settings that forbid a stop or a start, or that do more at one: `FailureAction=reboot`."""
+        ask = ["systemctl", "show", "-p", _HINDRANCES, "--", self.layout.unit]
+        return parse_hindrances(self.patiently(lambda: self.host.run(ask)).checked().out)
+
     def cursor(self) -> str:
         """Where the journal ends now; empty if it cannot be told."""
         sudo = self.sudo
@@ -224,9 +243,22 @@ class Machine:
         return self.patiently(lambda: ask_http(self.host, url, body=body, key=key, timeout_s=timeout_s))
 
 
-def _cursor_of(out: bytes) -> str:
-    import json
+def parse_hindrances(out: bytes) -> tuple[str, ...]:
+    """Those of the properties that `systemctl show` printed that stand in a restart's way.
 
+    >>> parse_hindrances(b"CanStart=yes\\nCanStop=no\\nFailureAction=reboot\\nSuccessAction=none\\n")
+    ('CanStop=no', 'FailureAction=reboot')
+    """
+    pairs = (line.partition("=") for line in out.decode("utf-8", "replace").splitlines())
+    return tuple(
+        f"{name}={value}"
+        for name, _, value in pairs
+        if (name.startswith("Can") and value == "no")
+        or (name.endswith("Action") and value not in ("", "none"))
+    )
+
+
+def _cursor_of(out: bytes) -> str:
     try:
         cursor = json.loads(out)["__CURSOR"]
     except (ValueError, KeyError, TypeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -167,7 +168,14 @@ def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
 
 
 def _alone(machine: Machine) -> None:
-    """A stop must stop nothing else, and nothing else may start the unit meanwhile."""
+    """A stop must be allowed and stop nothing else, and nothing else may start the unit meanwhile."""
+    hindrances = machine.hindrances()
+    if hindrances:
+        raise Refused(
+            f"{machine.host.name}: {machine.layout.unit} has {', '.join(hindrances)}: a restart is "
+            "forbidden, or would do more than that",
+            hint="see RefuseManualStart=, RefuseManualStop= and those settings whose names end in Action=",
+        )
     coupled = machine.coupled()
     if coupled:
         raise Refused(
@@ -190,7 +198,7 @@ def _no_rollout(machine: Machine) -> None:
         path = machine.layout.trial
         raise Refused(
             f"{host}: {path} is there, and no rollout is under way",
-            hint=f"see what it is; if it is of no use: rm {path}; systemctl daemon-reload",
+            hint=f"see what it is; if it is of no use: rm {shlex.quote(path)}; systemctl daemon-reload",
         )
 
 
