@@ -240,6 +240,16 @@ def test_a_trial_goes_back_by_itself(rig: Rig) -> None:
     back(rig)
 
 
+def test_a_switch_that_fails_is_tried_again_until_it_does_not(rig: Rig) -> None:
+    assert isinstance(Attempt(rig).run(), Outcome)
+    # what cannot be removed as a file
+    rig.inside("sh", "-c", f"rm {PLACES.trial} && mkdir {PLACES.trial}")
+    tries = ["journalctl", "-q", "-o", "cat", "-u", f"{PLACES.switch}-trial.service"]
+    wait_until(lambda: rig.inside(*tries).count("Is a directory") >= 2, 40)
+    rig.inside("rmdir", PLACES.trial)
+    back(rig)
+
+
 def test_a_second_change_upon_a_kept_one_and_back_to_it(rig: Rig) -> None:
     assert isinstance(Attempt(rig).run(), Outcome)
     with rig.host() as host:
@@ -677,6 +687,16 @@ def test_a_key_that_stands_in_the_environment(rig: Rig) -> None:
     with rig.host() as host:
         rollback(look(host), note=no_note)
     assert is_base(rig)
+
+
+def test_processes_that_other_users_cannot_see(rig: Rig) -> None:
+    rig.inside("mount", "-o", "remount,hidepid=2", "/proc")
+    try:
+        outcome = Attempt(rig, name="deploy@rig1").run()
+        assert isinstance(outcome, Outcome), outcome
+        back(rig)
+    finally:
+        rig.inside("mount", "-o", "remount,hidepid=0", "/proc")
 
 
 def test_a_wrapper_around_the_server_stays(rig: Rig) -> None:

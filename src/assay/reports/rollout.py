@@ -74,7 +74,7 @@ def status_text(status: Status) -> str:
     if marks.armed:
         stage = "on trial" if marks.trial else "under way"
         lines.append(f"rollout {marks.armed.id} by {marks.armed.who} is {stage} since {marks.armed.since}")
-        left = f"takes it back in {marks.left_s:.0f} s" if marks.left_s is not None else "is armed"
+        left = f"takes it back in {max(marks.left_s, 0):.0f} s" if marks.left_s is not None else "is armed"
         lines.append(f"its switch {left}" if marks.switch else "ITS SWITCH IS GONE: `assay rollback` now")
     elif marks.trial_file:
         lines.append("a trial's drop-in lies there, and no rollout is under way: a person must look")

@@ -241,7 +241,7 @@ class _Run:
         Raises:
             HostError, StartFailed: it is not seen to serve.
         """
-        self._machine.script(scripts.REVERT, "restore").checked()
+        self._machine.act(scripts.REVERT, "restore")
         until_token(self._watch(), self._prepared.before.words, strict=False)
         self._up()
 

@@ -114,8 +114,16 @@ class Machine:
                 hint=f"see what it is; if it is of no use: rm {shlex.quote(self.layout.trial)}; "
                 "systemctl daemon-reload",
             )
+        if result.status == scripts.EDITED:
+            raise Refused(
+                f"{self.host.name}: {self.layout.kept} was edited or removed since it was promoted",
+                hint=f"see what it says; the file before it lies in {self.layout.var}/{self.id}",
+            )
         if result.status == scripts.LOCKED:
-            raise CommandFailed(f"{self.host.name}: another step holds {self.layout.run}/lock for 20 s")
+            raise CommandFailed(
+                f"{self.host.name}: something holds {self.layout.run}/lock for 20 s",
+                hint=f"see what it is: fuser -v {self.layout.run}/lock",
+            )
         result.checked()
 
     def _another(self, out: bytes) -> Refused:
@@ -157,7 +165,8 @@ class Machine:
         if not processes:
             return ()
         script = Script(text=_ALIVE, arguments=tuple(map(str, processes)), name="the look at old processes")
-        out = self.patiently(lambda: self.host.run(script)).out
+        sudo = self.sudo  # where /proc hides other users' processes, all would seem gone
+        out = self.patiently(lambda: self.host.run(script, sudo=sudo)).out
         return tuple(int(each) for each in out.split() if each.isdigit())
 
     def holding_gpus(self, processes: tuple[int, ...]) -> tuple[int, ...]:
@@ -171,8 +180,9 @@ class Machine:
 
     def words(self, pid: int) -> tuple[str, ...] | None:
         """The words of a process; None if it has ended."""
+        sudo = self.sudo
         try:
-            return self.patiently(lambda: read_process(self.host, pid)).words
+            return self.patiently(lambda: read_process(self.host, pid, sudo=sudo)).words
         except CommandFailed:
             return None
 

@@ -204,6 +204,12 @@ def _no_rollout(machine: Machine) -> None:
 
 def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
     """The words of what runs; they must be what the unit says: that is what a restore brings back."""
+    if state.main_pid is None or machine.words(state.main_pid) is None:
+        raise Refused(
+            f"{machine.host.name}: the words of process {state.main_pid} cannot be read, so nobody could "
+            "tell the old server from the new one",
+            hint="see whether it still runs, and whether root may read /proc there",
+        )
     running = known_words(machine, state, before)
     if not same_command(before.words, running):
         raise Refused(
