@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from assay.cli.rollout_run import _say
 
 ANSWERS = {
     "/v1/models": {"data": [{"id": "tiny", "root": "Qwen/Qwen3-32B-FP8"}]},
@@ -116,3 +117,12 @@ def test_a_machine_that_is_not_there(
     config.write_text("Host *\n  ProxyCommand false\n")
     assert main(["status", str(path), "--ssh-config", str(config)]) == 4
     assert "nosuch.invalid" in capsys.readouterr().err
+
+
+def test_a_terminal_that_is_gone_ends_nothing_that_is_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, _text: str) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stderr", Gone())
+    _say("disarm")

@@ -213,6 +213,8 @@ def test_from_a_change_to_a_promotion_over_a_power_cut_and_back(
     assert main(["rollback", str(file), *ssh[:2]]) == 3
 
     said = capsys.readouterr()
+    for told in ("no restart", "restarted"):  # of promote and rollback, before they act
+        assert told in said.err
     journal = (tmp_path / "j.sqlite").read_bytes()
     for secret in (service.KEY, service.TOKEN):
         assert secret.encode() not in journal

@@ -121,7 +121,7 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
         def shown(kind: str, body: Value) -> None:
             note(kind, body)
             if isinstance(body, Intent):
-                print(reports.intent_text(body), file=sys.stderr)
+                _tell(reports.intent_text(body))
 
         done = act(look, note=shown, on_step=_say, dry_run=options.dry_run)
     if isinstance(done, Intent):
@@ -169,7 +169,13 @@ def _journal_path() -> Path:
 
 
 def _say(step: str) -> None:
-    print(f"assay: {step} ...", file=sys.stderr, flush=True)
+    _tell(f"assay: {step} ...")
+
+
+def _tell(text: str) -> None:
+    """Print it to stderr; a terminal that is gone ends nothing that is half done."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _who() -> str:

@@ -150,7 +150,7 @@ class _Run:
         self._machine.act(scripts.WRITE, "write", _sum(text), *originals, stdin=text)
 
     def _verify(self) -> None:
-        _, lines = self._machine.complaints(self._plan.originals[0][0])
+        lines = self._machine.complaints(self._plan.originals[0][0])
         new = sorted(lines - self._prepared.complaints)
         if new:
             raise StartFailed(_failure("bad-unit", "systemd-analyze complains of the changed unit", new))

@@ -194,13 +194,13 @@ class Machine:
         # names are not read back: sha256sum doubles their backslashes
         return tuple(zip(paths, (line.lstrip("\\").split(" ")[0] for line in out.splitlines()), strict=True))
 
-    def complaints(self, fragment: str) -> tuple[int, frozenset[str]]:
-        """Status and lines of `systemd-analyze verify`."""
+    def complaints(self, fragment: str) -> frozenset[str]:
+        """Lines of `systemd-analyze verify`."""
         ask = ["systemd-analyze", "--man=no", "verify", fragment]
         sudo = self.sudo
         result = self.patiently(lambda: self.host.run(ask, sudo=sudo, timeout_s=_SCRIPT_S))
         lines = (result.out + result.err).decode("utf-8", "replace").splitlines()
-        return result.status, frozenset(line for line in lines if line.strip())
+        return frozenset(line for line in lines if line.strip())
 
     def coupled(self) -> tuple[str, ...]:
         """Active units that a stop would stop too, or that would start it while it is stopped."""

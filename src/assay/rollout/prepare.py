@@ -104,7 +104,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         raise Refused("where the server listens is not for assay to change", hint="its clients would lose it")
     service = service_of(running, url=request.url, model=request.model)
     proven(machine, service, patience)
-    _, complaints = machine.complaints(state.fragment_path)
+    complaints = machine.complaints(state.fragment_path)
     plan = Plan(
         id=request.id,
         host=host.name,
