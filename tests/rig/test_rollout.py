@@ -547,6 +547,14 @@ def test_the_switch_is_stopped_by_somebody(rig: Rig) -> None:
     assert is_base(rig)
 
 
+def test_another_target_does_not_stop_the_switch(rig: Rig) -> None:
+    assert isinstance(Attempt(rig, patience=replace(QUICK, trial_s=20)).run(), Outcome)
+    rig.inside("systemctl", "isolate", "multi-user.target")
+    with rig.host() as host:
+        assert look(host).marks.switch
+    back(rig)
+
+
 def test_two_controllers_at_once(rig: Rig) -> None:
     others: list[Outcome | AssayError] = []
     outcome = Attempt(rig).run(
@@ -604,7 +612,7 @@ def test_a_unit_with_bad_quoting(rig: Rig) -> None:
     refused(rig, "not loaded")
 
 
-@pytest.mark.parametrize("setting", ["Requires", "BindsTo", "PartOf"])
+@pytest.mark.parametrize("setting", ["Requires", "BindsTo", "PartOf", "StopPropagatedFrom"])
 def test_a_unit_that_another_hangs_on(rig: Rig, setting: str) -> None:
     text = f"[Unit]\n{setting}={service.UNIT}\n[Service]\nExecStart=/usr/bin/sleep 600\n"
     rig.put({"/run/systemd/system/front.service": text.encode()})

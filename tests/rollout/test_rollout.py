@@ -56,7 +56,10 @@ def test_wrappers_that_only_start_another_program_stay() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "without"),
-    [([], []), (["a b"], []), (["+"], []), (["-x"], []), (["a", "--a=1"], []), (["a"], ["a"]), (["ü"], [])],
+    [
+        *(([], []), (["a b"], []), (["+"], []), (["-x"], []), (["a", "--a=1"], []), (["a"], ["a"])),
+        *((["ü"], []), (["a=\udcff"], []), (["a=\0"], [])),
+    ],
 )
 def test_what_is_no_change(settings: list[str], without: list[str]) -> None:
     with pytest.raises(InputError):

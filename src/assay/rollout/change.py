@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from assay._masking import mask, may_be_secret_name
+from assay._masking import mask, may_be_secret_name, writable
 from assay._value import Value
 from assay.engines import server_of
 from assay.errors import InputError, Refused
@@ -57,6 +57,8 @@ def parse_change(settings: Sequence[str], without: Sequence[str] = ()) -> Change
     found = []
     for text in settings:
         name, equals, value = text.removeprefix("+").partition("=")
+        if "\0" in value or writable(value) != value:
+            raise InputError(f"the value of {name} is no text in UTF-8", hint="change it by hand")
         found.append(Setting(flag=_flag(name, text), value=value if equals else None))
     unset = tuple(_flag(name, name) for name in without)
     flags = [*(each.flag for each in found), *unset]

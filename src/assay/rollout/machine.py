@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _SCRIPT_S = 90.0
-_COUPLINGS = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "UpheldBy", "TriggeredBy")
+_COUPLINGS = (
+    "RequiredBy",
+    "RequisiteOf",
+    "BoundBy",
+    "ConsistsOf",
+    "UpheldBy",
+    "TriggeredBy",
+    "PropagatesStopTo",
+)
 _HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction"
 _PAUSE_S = 1.0
 # the name of a program may hold anything, also blanks and brackets

@@ -31,6 +31,7 @@ arm() {
   systemctl stop "$1.timer" 2>/dev/null || :
   systemctl reset-failed "$1.service" 2>/dev/null || :
   systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
+    --timer-property=IgnoreOnIsolate=yes --property=IgnoreOnIsolate=yes \
     --property=Restart=on-failure --property=RestartSec=3 --property=StartLimitIntervalSec=0 \
     sh "$run/revert.sh" "$run" "$id" "$unit" "$trial" "$kept" "$var" "$switch"
   systemctl is-active --quiet "$1.timer"
