@@ -735,6 +735,15 @@ def test_a_drop_in_that_beats_ours(rig: Rig) -> None:
     assert is_base(rig)
 
 
+def test_an_edit_after_the_plan_is_not_started(rig: Rig) -> None:
+    pid = rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT)
+    edit = at("reload", lambda: edited(rig, "[Service]", "[Service]\nEnvironment=X=1", reload=False))
+    error = failed(Attempt(rig).run(edit), "bad-unit")
+    assert any(service.UNIT in line for line in error.details)
+    assert rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT) == pid, "no restart"
+    assert is_base(rig)
+
+
 def test_no_rights(rig: Rig) -> None:
     for name, password in (
         ("guest@rig1", None),

@@ -161,6 +161,7 @@ class _Run:
         if state.load_state != "loaded":
             raise StartFailed(_failure("bad-unit", f"systemd does not take the unit: {state.load_error}", ()))
         if len(starts) == 1 and starts[0].words == self._prepared.after and self._trial_counts(state):
+            self._as_planned(state)
             return
         later = (
             state.drop_in_paths[state.drop_in_paths.index(self._plan.layout.trial) + 1 :]
@@ -174,6 +175,16 @@ class _Run:
                 [f"a later drop-in: {one}" for one in later],
             )
         )
+
+    def _as_planned(self, state: UnitState) -> None:
+        """The unit's own files are those of the plan: an edit since then is not for us to start."""
+        others = [each for each in state.drop_in_paths if each != self._plan.layout.trial]
+        found = self._machine.digests((state.fragment_path, *others))
+        if found != self._plan.originals:
+            edited = sorted({path for path, _ in {*found} ^ {*self._plan.originals}})
+            raise StartFailed(
+                _failure("bad-unit", "the unit's files were edited since the plan was made", edited)
+            )
 
     def _trial_counts(self, state: UnitState) -> bool:
         return self._plan.layout.trial in state.drop_in_paths and not state.need_daemon_reload
