@@ -20,7 +20,7 @@ case $1 in
   stop) shift; for each; do rm -f "$TIMERS/$each"; done ;;
   restart) case $last in *.timer) [ -e "$TIMERS/$last" ] ;; *) [ ! -e "$TIMERS/no-restart" ] ;; esac ;;
   daemon-reload) [ ! -e "$TIMERS/no-reload" ] ;;
-  show) echo loaded ;;
+  show) cat "$TIMERS/load-state" 2>/dev/null || echo loaded ;;
 esac
 """
 SYSTEMD_RUN = r"""#!/bin/sh
@@ -212,3 +212,18 @@ def test_nothing_of_a_write_that_was_killed_is_left(machine: Machine) -> None:
     (machine.trial.parent / ".assay-new").touch()
     assert machine(scripts.REVERT) == 0
     assert not machine.trial.parent.exists()
+
+
+def test_a_unit_that_was_taken_away_is_not_asked_for_all_the_time(machine: Machine) -> None:
+    machine.program("sleep", '#!/bin/sh\necho "sleep $*" >>"$TIMERS/../said"\n')
+    machine.on_trial()
+    (machine.timers / "load-state").write_text("not-found\n")
+    machine.said()
+    assert machine(scripts.REVERT) == 1
+    said = machine.said()
+    assert "sleep 20" in said
+    assert "restart" not in said
+    assert (machine.run / "armed").exists(), "it is tried again"
+    (machine.timers / "load-state").unlink()
+    assert machine(scripts.REVERT) == 0
+    assert "restart --no-block llm.service" in machine.said()

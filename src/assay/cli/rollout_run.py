@@ -179,7 +179,11 @@ def _tell(text: str) -> None:
 
 
 def _who() -> str:
-    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        user = str(os.getuid())
+    return re.sub(r"[^\w.@-]", "_", f"{user}@{socket.gethostname()}", flags=re.ASCII)
 
 
 def _new_id() -> str:

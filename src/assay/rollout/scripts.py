@@ -183,7 +183,13 @@ if [ -e "$run/promoting" ]; then
   [ "$(cat "$var/last" 2>/dev/null)" != "$id" ] || previous_is_last
 fi
 systemctl daemon-reload
-[ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
+state=$(systemctl show -p LoadState --value -- "$unit")
+if [ "$state" != loaded ]; then
+  echo "$unit is $state, so it cannot be started again" >&2
+  exec 9>&-
+  sleep 20  # a person must mend it: no reload every three seconds until then
+  exit 1
+fi
 if [ -e "$run/touched" ]; then
   systemctl reset-failed "$unit" 2>/dev/null || :
   systemctl restart --no-block "$unit"
