@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _VERSION = 1
 _APPLICATION = 0x61737379
 """`assy`, so that `file` can tell what it is."""
-_WAIT_S = 10.0
+_WAIT_S = 30.0
+"""For another writer. SQLite's locks are not fair: who writes without a pause keeps others out for long."""
 _LONGEST = 4 << 20
 """Bytes of one entry; a plan has a few thousand."""
 
