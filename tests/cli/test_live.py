@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from assay.cli.rollout_run import _say, _who
 
 ANSWERS = {
     "/v1/models": {"data": [{"id": "tiny", "root": "Qwen/Qwen3-32B-FP8"}]},
@@ -116,3 +117,19 @@ def test_a_machine_that_is_not_there(
     config.write_text("Host *\n  ProxyCommand false\n")
     assert main(["status", str(path), "--ssh-config", str(config)]) == 4
     assert "nosuch.invalid" in capsys.readouterr().err
+
+
+def test_a_terminal_that_is_gone_ends_nothing_that_is_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, _text: str) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stderr", Gone())
+    _say("disarm")
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2_000_000_000)
+    assert _who().startswith("2000000000@")

@@ -95,19 +95,20 @@ def test_secrets_are_never_inside(tmp_path: Path) -> None:
 
 
 _WRITER = """
-import sys
+import sys, time
 from pathlib import Path
 from tests.journal.test_journal import Note, opened
 journal = opened(Path(sys.argv[1]))
 while True:
+    time.sleep(float(sys.argv[2]))
     print(journal.append("s", "k", Note(text="x" * 3000)).number, flush=True)
 """
 
 
-def run_writer(path: Path, prefix: list[str] | None = None) -> subprocess.Popen[str]:
+def run_writer(path: Path, *, pause_s: float = 0) -> subprocess.Popen[str]:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
-    command = [*(prefix or []), sys.executable, "-c", _WRITER, str(path)]
+    command = [sys.executable, "-c", _WRITER, str(path), str(pause_s)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 
@@ -135,7 +136,9 @@ def test_a_full_disk_leaves_whole_entries(tmp_path: Path) -> None:
     if os.getuid() or not shutil.which("unshare"):
         pytest.skip("NOT TRIED ON A FULL DISK: needs root and unshare")
     # a disk of its own in a mount namespace of its own; the journal is copied out when it is full
-    script = 'mount -t tmpfs -o size=100k none "$1" && { "$3" -c "$4" "$1/j.sqlite"; cp "$1/j.sqlite" "$2"; }'
+    script = (
+        'mount -t tmpfs -o size=100k none "$1" && { "$3" -c "$4" "$1/j.sqlite" 0; cp "$1/j.sqlite" "$2"; }'
+    )
     disk = tmp_path / "disk"
     disk.mkdir()
     root = Path(__file__).parents[2]
@@ -185,7 +188,8 @@ def test_many_that_begin_at_once(tmp_path: Path) -> None:
 
 def test_two_at_once(tmp_path: Path) -> None:
     path = tmp_path / "j.sqlite"
-    with run_writer(path) as one, run_writer(path) as two:
+    # writers without a pause starve each other
+    with run_writer(path, pause_s=0.05) as one, run_writer(path, pause_s=0.05) as two:
         assert one.stdout
         assert two.stdout
         numbers = [int(writer.stdout.readline()) for _ in range(10) for writer in (one, two) if writer.stdout]
@@ -276,3 +280,20 @@ def test_threads_wait_for_each_other(tmp_path: Path) -> None:
         thread.join()
     with opened(path) as journal:
         assert len(journal.entries()) == 20
+
+
+def test_a_name_that_sqlite_would_take_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for count in (1, 2):
+        with opened(Path(":memory:")) as journal:
+            journal.append("s", "k", Note(text="x"))
+            assert len(journal.entries()) == count
+
+
+def test_a_disk_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(JournalError, match="No locks"), locked(tmp_path / "j", "a", who="me"):
+        pass

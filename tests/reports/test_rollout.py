@@ -33,9 +33,11 @@ def test_a_plan() -> None:
     assert "\x1b" not in text
     assert "\n::error::" not in text
     assert "planted" not in text
+    told = " ".join(text.split())
     for step in plan().steps:
-        assert step.does in text
-        assert step.undone_by in text
+        assert step.does in told
+        assert step.undone_by in told
+    assert max(map(len, text.splitlines())) <= 80
     assert "+--y, without --z" in text
     said = json.loads(reports.plan_json(plan()))
     assert said["change"]["set"][0]["value"].endswith("?")
@@ -55,6 +57,8 @@ def test_states() -> None:
     trial = status(Marks(boot="b", armed=armed, trial="i", switch=True, left_s=3.4, trial_file=True))
     assert "rollout 7 by me@here is on trial since then" in trial
     assert "takes it back in 3 s" in trial
+    late = Marks(boot="b", armed=armed, switch=True, left_s=-30)
+    assert "takes it back in 0 s" in status(late), "the machine's uptime goes on while it sleeps"
     assert "under way" in status(Marks(boot="b", armed=armed, switch=True))
     assert "SWITCH IS GONE" in status(Marks(boot="b", armed=armed))
     assert "a person must look" in status(Marks(boot="b", trial_file=True))

@@ -213,6 +213,8 @@ def test_from_a_change_to_a_promotion_over_a_power_cut_and_back(
     assert main(["rollback", str(file), *ssh[:2]]) == 3
 
     said = capsys.readouterr()
+    for told in ("no restart", "restarted"):  # of promote and rollback, before they act
+        assert told in said.err
     journal = (tmp_path / "j.sqlite").read_bytes()
     for secret in (service.KEY, service.TOKEN):
         assert secret.encode() not in journal
@@ -237,6 +239,16 @@ def test_a_trial_goes_back_by_itself(rig: Rig) -> None:
     assert isinstance(outcome, Outcome)
     assert outcome.result == "trial"
     assert "--enable-mixed-chunk" in command(rig)
+    back(rig)
+
+
+def test_a_switch_that_fails_is_tried_again_until_it_does_not(rig: Rig) -> None:
+    assert isinstance(Attempt(rig).run(), Outcome)
+    # what cannot be removed as a file
+    rig.inside("sh", "-c", f"rm {PLACES.trial} && mkdir {PLACES.trial}")
+    tries = ["journalctl", "-q", "-o", "cat", "-u", f"{PLACES.switch}-trial.service"]
+    wait_until(lambda: rig.inside(*tries).count("Is a directory") >= 2, 40)
+    rig.inside("rmdir", PLACES.trial)
     back(rig)
 
 
@@ -495,9 +507,11 @@ def test_a_full_disk_hinders_no_trial_and_no_way_back(rig: Rig) -> None:
     rig.call("fill", "rig1")
     try:
         assert isinstance(Attempt(rig).run(), Outcome)
-        with rig.host() as host, pytest.raises(ApplyFailed, match="could not be kept"):
-            promote(look(host), note=no_note)
-        assert is_base(rig)
+        with rig.host() as host:
+            with pytest.raises(CommandFailed, match="stays on trial"):
+                promote(look(host), note=no_note)
+            assert look(host).marks.switch
+        back(rig)
         failed(Attempt(rig, "standin=oom").run(), "out-of-memory")
     finally:
         rig.call("unfill", "rig1")
@@ -531,6 +545,14 @@ def test_the_switch_is_stopped_by_somebody(rig: Rig) -> None:
     stop = at("start", lambda: rig.inside("systemctl", "stop", f"{PLACES.switch}.timer"))
     failed(Attempt(rig).run(stop))
     assert is_base(rig)
+
+
+def test_another_target_does_not_stop_the_switch(rig: Rig) -> None:
+    assert isinstance(Attempt(rig, patience=replace(QUICK, trial_s=20)).run(), Outcome)
+    rig.inside("systemctl", "isolate", "multi-user.target")
+    with rig.host() as host:
+        assert look(host).marks.switch
+    back(rig)
 
 
 def test_two_controllers_at_once(rig: Rig) -> None:
@@ -590,7 +612,7 @@ def test_a_unit_with_bad_quoting(rig: Rig) -> None:
     refused(rig, "not loaded")
 
 
-@pytest.mark.parametrize("setting", ["Requires", "BindsTo", "PartOf"])
+@pytest.mark.parametrize("setting", ["Requires", "BindsTo", "PartOf", "StopPropagatedFrom"])
 def test_a_unit_that_another_hangs_on(rig: Rig, setting: str) -> None:
     text = f"[Unit]\n{setting}={service.UNIT}\n[Service]\nExecStart=/usr/bin/sleep 600\n"
     rig.put({"/run/systemd/system/front.service": text.encode()})
@@ -602,6 +624,30 @@ def test_a_unit_that_another_hangs_on(rig: Rig, setting: str) -> None:
         rig.inside("systemctl", "stop", "front.service")
         rig.inside("rm", "/run/systemd/system/front.service")
     assert isinstance(Attempt(rig).run(), Outcome)
+
+
+@pytest.mark.parametrize("setting", ["RefuseManualStop=yes", "FailureAction=reboot"])
+def test_a_unit_that_must_not_be_restarted_or_takes_more_with_it(rig: Rig, setting: str) -> None:
+    edited(rig, "[Service]", f"{setting}\n[Service]")
+    try:
+        refused(rig, setting.replace("RefuseManualStop=yes", "CanStop=no"))
+    finally:
+        service.install(rig)
+
+
+def test_a_unit_by_its_other_name(rig: Rig) -> None:
+    edited(rig, "[Install]", "[Install]\nAlias=chat.service")
+    rig.inside("systemctl", "enable", service.UNIT)
+    attempt = Attempt(rig)
+    attempt.request = Request(
+        id="x", unit="chat.service", change=parse_change(["a"]), who="me", patience=QUICK
+    )
+    try:
+        outcome = attempt.run()
+        assert isinstance(outcome, Refused)
+        assert f"another name of {service.UNIT}" in outcome.message
+    finally:
+        rig.inside("rm", "/etc/systemd/system/chat.service")
 
 
 def test_a_masked_unit(rig: Rig) -> None:
@@ -653,6 +699,16 @@ def test_a_key_that_stands_in_the_environment(rig: Rig) -> None:
     assert is_base(rig)
 
 
+def test_processes_that_other_users_cannot_see(rig: Rig) -> None:
+    rig.inside("mount", "-o", "remount,hidepid=2", "/proc")
+    try:
+        outcome = Attempt(rig, name="deploy@rig1").run()
+        assert isinstance(outcome, Outcome), outcome
+        back(rig)
+    finally:
+        rig.inside("mount", "-o", "remount,hidepid=0", "/proc")
+
+
 def test_a_wrapper_around_the_server_stays(rig: Rig) -> None:
     edited(rig, "ExecStart=/opt", "ExecStart=/usr/bin/nice -n 5 /opt")
     rig.inside("systemctl", "restart", service.UNIT)
@@ -676,6 +732,15 @@ def test_a_drop_in_that_beats_ours(rig: Rig) -> None:
     assert rig.inside("systemctl", "show", "-p", "InvocationID", service.UNIT) == started, (
         "no restart was needed"
     )
+    assert is_base(rig)
+
+
+def test_an_edit_after_the_plan_is_not_started(rig: Rig) -> None:
+    pid = rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT)
+    edit = at("reload", lambda: edited(rig, "[Service]", "[Service]\nEnvironment=X=1", reload=False))
+    error = failed(Attempt(rig).run(edit), "bad-unit")
+    assert any(service.UNIT in line for line in error.details)
+    assert rig.inside("systemctl", "show", "-p", "MainPID", "--value", service.UNIT) == pid, "no restart"
     assert is_base(rig)
 
 
@@ -721,6 +786,6 @@ def test_a_kept_file_that_was_edited_is_left_alone(rig: Rig) -> None:
     with rig.host() as host:
         promote(look(host), note=no_note)
         host.write(PLACES.kept, host.read(PLACES.kept) + b"# mine\n")
-        with pytest.raises(Refused, match="was edited"):
+        with pytest.raises(Refused, match="was edited or removed"):
             rollback(look(host), note=no_note)
     assert "--enable-mixed-chunk" in command(rig)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from assay.engines import find_server
 from assay.errors import CommandFailed, InputError, Refused
 from assay.hosts import StartCommand, UnitState
 from assay.rollout import changed_words, check_permission, layout, parse_change
+from assay.rollout.apply import person_commands
 from assay.rollout.drop_in import drop_in
 from assay.rollout.failure import name_failure, parse_journal
 from assay.rollout.marks import parse_marks
@@ -40,6 +42,13 @@ def test_exactly_the_change(settings: list[str], without: list[str], tail: list[
     assert changed_words(WORDS, parse_change(settings, without)) == (*SERVER, *tail)
 
 
+@pytest.mark.parametrize("old", ["-1", "-0.5", "-.5"])
+def test_a_negative_number_is_a_value(old: str) -> None:
+    words = (*SERVER, "--bias", old, "-q", "--tp", "4")
+    assert changed_words(words, parse_change(["bias=2"])) == (*SERVER, "--bias", "2", "-q", "--tp", "4")
+    assert changed_words(words, parse_change([], ["bias"])) == (*SERVER, "-q", "--tp", "4")
+
+
 def test_wrappers_that_only_start_another_program_stay() -> None:
     words = ("/usr/bin/numactl", "-N", "0", *WORDS)
     assert changed_words(words, parse_change(["tp=8"]))[:6] == words[:6]
@@ -47,7 +56,10 @@ def test_wrappers_that_only_start_another_program_stay() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "without"),
-    [([], []), (["a b"], []), (["+"], []), (["-x"], []), (["a", "--a=1"], []), (["a"], ["a"]), (["ü"], [])],
+    [
+        *(([], []), (["a b"], []), (["+"], []), (["-x"], []), (["a", "--a=1"], []), (["a"], ["a"])),
+        *((["ü"], []), (["a=\udcff"], []), (["a=\0"], [])),
+    ],
 )
 def test_what_is_no_change(settings: list[str], without: list[str]) -> None:
     with pytest.raises(InputError):
@@ -116,6 +128,12 @@ def test_prefixes_stay() -> None:
         drop_in(start(WORDS, "new-thing"), WORDS, remark="")
     with pytest.raises(Refused, match="cannot be written"):
         drop_in(start(("/a b", *WORDS[1:])), WORDS, remark="")
+
+
+def test_what_a_person_is_told_to_run_can_be_pasted() -> None:
+    unit = "llm\\x2da.service"
+    for line in person_commands(unit, layout(unit).trial)[1:]:
+        assert any(unit in word for word in shlex.split(line)), line
 
 
 def test_names_lie_apart() -> None:

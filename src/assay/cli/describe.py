@@ -34,10 +34,11 @@ class DescribeOptions(HostOptions):
 
 
 def describe(target: str, *, options: DescribeOptions | None = None) -> int:
-    """Look at a running deployment, write a first deployment file, and say where it is not as it seems.
+    """Write a first deployment file from what runs, and say what is not as it seems.
 
-    Nothing is changed and nothing of the engine is run there. Exit code 0: done; 1: something is not as a
-    reader of the unit would think; 2 and more: it could not be looked at.
+    Nothing is changed and nothing of the engine is run there. Exit code 0:
+    done; 1: something is not as a reader of the unit would think; 2 and more:
+    it could not be looked at.
 
     Parameters
     ----------

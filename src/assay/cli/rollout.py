@@ -10,9 +10,11 @@ from assay.cli.rollout_options import ApplyOptions, StatusOptions, UndoOptions
 def apply(deployment: Path, *change: str, options: ApplyOptions | None = None) -> int:
     """Put a change on trial: plan, restart, a generated token, or back as it was.
 
-    The plan is shown and journalled first. A switch on the machine takes the change back by itself when
-    assay or the link dies, and at the end of the trial unless `assay promote` keeps it. Exit code 0: on
-    trial; 7: it failed and the service serves as before; 8: a person must look; others: nothing was changed.
+    The plan is shown and journalled first. A switch on the machine takes the
+    change back by itself when assay or the link dies, and at the end of the
+    trial unless `assay promote` keeps it. Exit code 0: on trial; 7: it failed
+    and the service serves as before; 8: a person must look; others: nothing
+    was changed.
 
     Parameters
     ----------
@@ -30,7 +32,8 @@ def apply(deployment: Path, *change: str, options: ApplyOptions | None = None) -
 def status(target: str, *, options: StatusOptions | None = None) -> int:
     """Say whether a service serves, and where its rollouts stand. Nothing is changed.
 
-    Exit code 0: it serves and no change is on trial, or its switch is armed; 1: something is to be done.
+    Exit code 0: it serves and no change is on trial, or its switch is armed;
+    1: something is to be done.
 
     Parameters
     ----------
@@ -45,7 +48,10 @@ def status(target: str, *, options: StatusOptions | None = None) -> int:
 
 
 def promote(target: str, *, options: UndoOptions | None = None) -> int:
-    """Keep the change that is on trial, also over a reboot. The service is not restarted.
+    """Keep the change that is on trial, also over a reboot, without a restart.
+
+    Where it cannot be written (exit code 4) it stays on trial. Exit code 7: it
+    was taken back, and the service serves as before; 8: a person must look.
 
     Parameters
     ----------
@@ -59,7 +65,9 @@ def promote(target: str, *, options: UndoOptions | None = None) -> int:
 
 
 def rollback(target: str, *, options: UndoOptions | None = None) -> int:
-    """Take back the change that is on trial, else the one that was promoted last, and see a token.
+    """Take back the change on trial, else the one that was promoted last.
+
+    Exit code 0: the service was seen to give a token; 8: a person must look.
 
     Parameters
     ----------

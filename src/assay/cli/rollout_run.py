@@ -117,7 +117,13 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
         look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
-        done = act(look, note=note, on_step=_say, dry_run=options.dry_run)
+
+        def shown(kind: str, body: Value) -> None:
+            note(kind, body)
+            if isinstance(body, Intent):
+                _tell(reports.intent_text(body))
+
+        done = act(look, note=shown, on_step=_say, dry_run=options.dry_run)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
@@ -163,11 +169,21 @@ def _journal_path() -> Path:
 
 
 def _say(step: str) -> None:
-    print(f"assay: {step} ...", file=sys.stderr, flush=True)
+    _tell(f"assay: {step} ...")
+
+
+def _tell(text: str) -> None:
+    """Print it to stderr; a terminal that is gone ends nothing that is half done."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _who() -> str:
-    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        user = str(os.getuid())
+    return re.sub(r"[^\w.@-]", "_", f"{user}@{socket.gethostname()}", flags=re.ASCII)
 
 
 def _new_id() -> str:

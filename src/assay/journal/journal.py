@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _VERSION = 1
 _APPLICATION = 0x61737379
 """`assy`, so that `file` can tell what it is."""
-_WAIT_S = 10.0
+_WAIT_S = 30.0
+"""For another writer. SQLite's locks are not fair: who writes without a pause keeps others out for long."""
 _LONGEST = 4 << 20
 """Bytes of one entry; a plan has a few thousand."""
 
@@ -102,7 +103,8 @@ class Journal:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # before SQLite makes it with another mode
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            # absolute: to SQLite `:memory:` is no file
+            self._database = sqlite3.connect(path.absolute(), timeout=_WAIT_S, isolation_level=None)
             try:
                 self._begin()
             except BaseException:

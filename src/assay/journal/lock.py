@@ -38,6 +38,10 @@ def locked(journal: Path, subject: str, *, who: str) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _held(subject, stream.read(4096)) from None
+        except OSError as error:  # as on a network's disk that has no locks
+            raise JournalError(
+                f"cannot lock {path}: {error.strerror}", hint="name another journal"
+            ) from error
         owner = {"who": who, "pid": os.getpid(), "since": datetime.now(UTC).isoformat()}
         stream.truncate()
         with contextlib.suppress(OSError):  # a full disk: the lock holds all the same

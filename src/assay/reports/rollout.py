@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,7 +27,7 @@ def plan_text(plan: Plan) -> str:
     ]
     if plan.why:
         lines.append(f"  why: {plan.why}")
-    return harmless_lines(mask("\n".join(lines)))
+    return _wrapped(harmless_lines(mask("\n".join(lines))))
 
 
 def plan_json(plan: Plan) -> str:
@@ -57,7 +58,7 @@ def outcome_json(outcome: Outcome) -> str:
 
 def intent_text(intent: Intent) -> str:
     """What would be done."""
-    return harmless_lines(f"{intent.id}: {intent.does}\n  undone by: {intent.undone_by}")
+    return _wrapped(harmless_lines(f"{intent.id}: {intent.does}\n  undone by: {intent.undone_by}"))
 
 
 def intent_json(intent: Intent) -> str:
@@ -73,7 +74,7 @@ def status_text(status: Status) -> str:
     if marks.armed:
         stage = "on trial" if marks.trial else "under way"
         lines.append(f"rollout {marks.armed.id} by {marks.armed.who} is {stage} since {marks.armed.since}")
-        left = f"takes it back in {marks.left_s:.0f} s" if marks.left_s is not None else "is armed"
+        left = f"takes it back in {max(marks.left_s, 0):.0f} s" if marks.left_s is not None else "is armed"
         lines.append(f"its switch {left}" if marks.switch else "ITS SWITCH IS GONE: `assay rollback` now")
     elif marks.trial_file:
         lines.append("a trial's drop-in lies there, and no rollout is under way: a person must look")
@@ -89,6 +90,17 @@ def status_text(status: Status) -> str:
 def status_json(status: Status) -> str:
     """The same as JSON; docs/reference/rollout-json.md."""
     return _json(status)
+
+
+def _wrapped(text: str) -> str:
+    """Lines of at most 80 characters; a path is not broken. After the masks, which look at whole lines."""
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 3)
+        lines += textwrap.wrap(
+            line, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(lines)
 
 
 def _json(value: Value) -> str:

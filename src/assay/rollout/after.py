@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from assay._value import Value
-from assay.errors import ApplyFailed, HostError, JournalError, Refused, RestoreFailed
+from assay.errors import ApplyFailed, CommandFailed, HostError, JournalError, Refused, RestoreFailed
 from assay.rollout import scripts
 from assay.rollout.apply import Note, OnStep, person_commands
 from assay.rollout.drop_in import layout
@@ -20,6 +20,7 @@ from assay.rollout.token import ask_token
 
 if TYPE_CHECKING:
     from assay.hosts import Host, UnitState
+    from assay.rollout.marks import Armed
     from assay.rollout.token import Service
 
 
@@ -128,37 +129,25 @@ def promote(
     Raises:
         Refused: there is no trial, it was not seen to serve, or another start serves now.
         NotReady: it gives no token.
+        CommandFailed: it could not be written, as on a full disk: it stays on trial, under its switch.
         ApplyFailed: it could not be kept; the service was seen to serve as before the rollout.
         RestoreFailed: neither; the details say what a person must do.
         JournalError: the intent could not be journalled. Nothing was changed.
     """
-    machine, marks = look.machine, look.marks
-    if marks.armed is None:
-        raise Refused(f"{look.called} has no change on trial", hint="`assay apply` begins one")
-    if marks.trial is None or not marks.trial_file:
-        raise Refused(
-            f"{look.called}: rollout {marks.armed.id} was not seen to serve yet", hint="wait for it"
-        )
-    if look.state.invocation_id != marks.trial:
-        raise Refused(
-            f"{look.called} was started anew since the trial was seen to serve",
-            hint="`assay rollback`, then find out why it restarted",
-        )
-    if look.service is None:
-        raise Refused(
-            f"{look.called} is {look.state.load_state}: {look.state.load_error}", hint="mend it first"
-        )
-    proven(machine, look.service, look.patience)
+    armed, service = _on_trial(look)
+    machine = look.machine
+    proven(machine, service, look.patience)
     places = machine.layout
     intent = Intent(
-        id=marks.armed.id,
+        id=armed.id,
         does=f"{places.kept} is written from {places.trial}, which is then removed; no restart",
-        undone_by=f"`assay rollback`: what was there before lies in {places.var}/{marks.armed.id}",
+        undone_by=f"`assay rollback`: what was there before lies in {places.var}/{armed.id}",
     )
     if dry_run:
         return intent
     note("promote", intent)
     words = machine.starts()[-1].words
+    name = ""
     try:
         for name, text in (("extend", scripts.EXTEND), ("keep", scripts.PROMOTE), ("swap", scripts.SWAP)):
             on_step(name)
@@ -168,15 +157,56 @@ def promote(
         on_step("disarm")
         machine.act(scripts.DISARM, "disarm")
     except (HostError, StartFailed, SwitchFired) as error:
+        if isinstance(error, CommandFailed) and name in ("extend", "keep"):
+            raise CommandFailed(
+                f"{look.called}: the change could not be kept: {error.message}; it stays on trial",
+                hint="mend that and promote it again, before its switch takes it back: `assay status`",
+                details=error.details,
+            ) from error
         _back(look, note, on_step)
         raise ApplyFailed(
-            f"{look.called}: the change could not be kept: {error or 'its switch has fired'}; "
+            f"{look.called}: the change could not be kept: {str(error) or 'its switch has fired'}; "
             "it serves as before the rollout"
         ) from error
     outcome = Outcome(id=intent.id, result="promoted")
     with contextlib.suppress(JournalError):
         note("outcome", outcome)
     return outcome
+
+
+def _on_trial(look: Look) -> tuple[Armed, Service]:
+    """The rollout that may be promoted, and how its server is asked.
+
+    Raises:
+        Refused: there is none.
+    """
+    marks = look.marks
+    if marks.armed is None:
+        raise Refused(f"{look.called} has no change on trial", hint="`assay apply` begins one")
+    if marks.trial is None or not (marks.trial_file or marks.promoting):
+        raise Refused(
+            f"{look.called}: rollout {marks.armed.id} was not seen to serve yet", hint="wait for it"
+        )
+    if not marks.switch:
+        raise Refused(
+            f"{look.called}: the switch of rollout {marks.armed.id} is gone: somebody stopped its timer",
+            hint="`assay rollback`, then try again",
+        )
+    if look.state.invocation_id != marks.trial:
+        raise Refused(
+            f"{look.called} was started anew since the trial was seen to serve",
+            hint="`assay rollback`, then find out why it restarted",
+        )
+    if look.state.need_daemon_reload:
+        raise Refused(
+            f"{look.called} was edited since the trial began: a promotion would bring that edit in, too",
+            hint="take that edit back, or keep it and `assay rollback`",
+        )
+    if look.service is None:
+        raise Refused(
+            f"{look.called} is {look.state.load_state}: {look.state.load_error}", hint="mend it first"
+        )
+    return marks.armed, look.service
 
 
 def rollback(
@@ -194,7 +224,7 @@ def rollback(
     marks, places = look.marks, look.machine.layout
     if marks.armed is not None:
         does = f"{places.trial} is removed, and {places.unit} restarted if it was for the rollout"
-    elif marks.last is not None and marks.kept_file:
+    elif marks.last is not None:
         does = f"{places.kept} becomes what it was before {marks.last}, and {places.unit} is restarted"
     else:
         raise Refused(f"{look.called} has nothing to take back", hint="`assay status` says what is there")
@@ -213,16 +243,10 @@ def _back(look: Look, note: Note, on_step: OnStep) -> None:
     id = machine.id
     try:
         if look.marks.armed is not None:
-            machine.script(scripts.REVERT, "restore").checked()
+            machine.act(scripts.REVERT, "restore")
         else:
-            result = machine.script(scripts.UNKEEP, "restore")
-            if result.status == scripts.EDITED:
-                raise Refused(
-                    f"{look.called}: {places.kept} was edited since it was promoted",
-                    hint=f"see what it says; the file before it lies in {places.var}/{id}",
-                )
-            if result.status != scripts.NOT_ARMED:  # else a lost link made us ask twice
-                result.checked()
+            with contextlib.suppress(SwitchFired):  # it is done: a lost link made us ask twice
+                machine.act(scripts.UNKEEP, "restore")
         look.prove()
     except (HostError, StartFailed) as error:
         told = error.failure.message if isinstance(error, StartFailed) else str(error)

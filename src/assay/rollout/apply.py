@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import shlex
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -74,7 +76,7 @@ class _Run:
         self._begin("arm")
         switch_s = str(self._patience.switch_s)
         revert = scripts.REVERT.encode()
-        self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, stdin=revert)
+        self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, _sum(revert), stdin=revert)
         self._renewed = time.monotonic()
         try:
             self._change()
@@ -143,11 +145,12 @@ class _Run:
         self._renewed = time.monotonic()
 
     def _write(self) -> None:
-        fragment = self._plan.originals[0][0]
-        self._machine.act(scripts.WRITE, "write", fragment, stdin=self._prepared.text.encode())
+        text = self._prepared.text.encode()
+        originals = [path for path, _ in self._plan.originals]
+        self._machine.act(scripts.WRITE, "write", _sum(text), *originals, stdin=text)
 
     def _verify(self) -> None:
-        _, lines = self._machine.complaints(self._plan.originals[0][0])
+        lines = self._machine.complaints(self._plan.originals[0][0])
         new = sorted(lines - self._prepared.complaints)
         if new:
             raise StartFailed(_failure("bad-unit", "systemd-analyze complains of the changed unit", new))
@@ -158,6 +161,7 @@ class _Run:
         if state.load_state != "loaded":
             raise StartFailed(_failure("bad-unit", f"systemd does not take the unit: {state.load_error}", ()))
         if len(starts) == 1 and starts[0].words == self._prepared.after and self._trial_counts(state):
+            self._as_planned(state)
             return
         later = (
             state.drop_in_paths[state.drop_in_paths.index(self._plan.layout.trial) + 1 :]
@@ -171,6 +175,16 @@ class _Run:
                 [f"a later drop-in: {one}" for one in later],
             )
         )
+
+    def _as_planned(self, state: UnitState) -> None:
+        """The unit's own files are those of the plan: an edit since then is not for us to start."""
+        others = [each for each in state.drop_in_paths if each != self._plan.layout.trial]
+        found = self._machine.digests((state.fragment_path, *others))
+        if found != self._plan.originals:
+            edited = sorted({path for path, _ in {*found} ^ {*self._plan.originals}})
+            raise StartFailed(
+                _failure("bad-unit", "the unit's files were edited since the plan was made", edited)
+            )
 
     def _trial_counts(self, state: UnitState) -> bool:
         return self._plan.layout.trial in state.drop_in_paths and not state.need_daemon_reload
@@ -238,7 +252,7 @@ class _Run:
         Raises:
             HostError, StartFailed: it is not seen to serve.
         """
-        self._machine.script(scripts.REVERT, "restore").checked()
+        self._machine.act(scripts.REVERT, "restore")
         until_token(self._watch(), self._prepared.before.words, strict=False)
         self._up()
 
@@ -287,8 +301,13 @@ class _Run:
         return mask(text, self._prepared.secrets)
 
 
+def _sum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
 def person_commands(unit: str, trial: str) -> tuple[str, ...]:
     """What a person runs on the machine, as root, to bring the service back."""
+    unit, trial = shlex.quote(unit), shlex.quote(trial)
     return (
         "a person must look, on the machine, as root:",
         f"  systemctl status {unit}; journalctl -u {unit} -n 100",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from assay._masking import mask, may_be_secret_name
+from assay._masking import mask, may_be_secret_name, writable
 from assay._value import Value
 from assay.engines import server_of
 from assay.errors import InputError, Refused
@@ -13,6 +13,8 @@ from assay.errors import InputError, Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_NEGATIVE = re.compile(r"-\d+(?:\.\d*)?|-\.\d+", re.ASCII)
+"""What argparse takes for a value though it begins with a dash."""
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 
 
@@ -55,6 +57,8 @@ def parse_change(settings: Sequence[str], without: Sequence[str] = ()) -> Change
     found = []
     for text in settings:
         name, equals, value = text.removeprefix("+").partition("=")
+        if "\0" in value or writable(value) != value:
+            raise InputError(f"the value of {name} is no text in UTF-8", hint="change it by hand")
         found.append(Setting(flag=_flag(name, text), value=value if equals else None))
     unset = tuple(_flag(name, name) for name in without)
     flags = [*(each.flag for each in found), *unset]
@@ -132,7 +136,9 @@ def _span(arguments: Sequence[str], flag: str) -> tuple[int, int] | None:
     if arguments[start] != flag:
         return start, start + 1
     end = start + 1
-    while end < len(arguments) and not arguments[end].startswith("-"):
+    while end < len(arguments) and (
+        not arguments[end].startswith("-") or _NEGATIVE.fullmatch(arguments[end])
+    ):
         end += 1
     if end - start > 2:
         raise Refused(

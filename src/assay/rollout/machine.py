@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -29,7 +31,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _SCRIPT_S = 90.0
-_COUPLINGS = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "UpheldBy", "TriggeredBy")
+_COUPLINGS = (
+    "RequiredBy",
+    "RequisiteOf",
+    "BoundBy",
+    "ConsistsOf",
+    "UpheldBy",
+    "TriggeredBy",
+    "PropagatesStopTo",
+)
+_HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction"
 _PAUSE_S = 1.0
 # the name of a program may hold anything, also blanks and brackets
 _ALIVE = r"""
@@ -108,10 +119,19 @@ class Machine:
         if result.status == scripts.LEFTOVER:
             raise Refused(
                 f"{self.host.name}: {self.layout.trial} is there, and no rollout is under way",
-                hint=f"see what it is; if it is of no use: rm {self.layout.trial}; systemctl daemon-reload",
+                hint=f"see what it is; if it is of no use: rm {shlex.quote(self.layout.trial)}; "
+                "systemctl daemon-reload",
+            )
+        if result.status == scripts.EDITED:
+            raise Refused(
+                f"{self.host.name}: {self.layout.kept} was edited or removed since it was promoted",
+                hint=f"see what it says; the file before it lies in {self.layout.var}/{self.id}",
             )
         if result.status == scripts.LOCKED:
-            raise CommandFailed(f"{self.host.name}: another step holds {self.layout.run}/lock for 20 s")
+            raise CommandFailed(
+                f"{self.host.name}: something holds {self.layout.run}/lock for 20 s",
+                hint=f"see what it is: fuser -v {self.layout.run}/lock",
+            )
         result.checked()
 
     def _another(self, out: bytes) -> Refused:
@@ -127,8 +147,18 @@ class Machine:
         return parse_marks(self.script(scripts.MARKS, "look").checked().out)
 
     def state(self) -> UnitState:
-        """The unit."""
-        return self.patiently(lambda: unit_state(self.host, self.layout.unit))
+        """The unit.
+
+        Raises:
+            Refused: it has another name, so rollouts by either would not see each other.
+        """
+        state = self.patiently(lambda: unit_state(self.host, self.layout.unit))
+        if state.unit != self.layout.unit:
+            raise Refused(
+                f"{self.host.name}: {self.layout.unit} is another name of {state.unit}",
+                hint=f"name it {state.unit}",
+            )
+        return state
 
     def starts(self) -> tuple[StartCommand, ...]:
         """Its commands as systemd holds them."""
@@ -143,7 +173,8 @@ class Machine:
         if not processes:
             return ()
         script = Script(text=_ALIVE, arguments=tuple(map(str, processes)), name="the look at old processes")
-        out = self.patiently(lambda: self.host.run(script)).out
+        sudo = self.sudo  # where /proc hides other users' processes, all would seem gone
+        out = self.patiently(lambda: self.host.run(script, sudo=sudo)).out
         return tuple(int(each) for each in out.split() if each.isdigit())
 
     def holding_gpus(self, processes: tuple[int, ...]) -> tuple[int, ...]:
@@ -157,8 +188,9 @@ class Machine:
 
     def words(self, pid: int) -> tuple[str, ...] | None:
         """The words of a process; None if it has ended."""
+        sudo = self.sudo
         try:
-            return self.patiently(lambda: read_process(self.host, pid)).words
+            return self.patiently(lambda: read_process(self.host, pid, sudo=sudo)).words
         except CommandFailed:
             return None
 
@@ -170,13 +202,13 @@ class Machine:
         # names are not read back: sha256sum doubles their backslashes
         return tuple(zip(paths, (line.lstrip("\\").split(" ")[0] for line in out.splitlines()), strict=True))
 
-    def complaints(self, fragment: str) -> tuple[int, frozenset[str]]:
-        """Status and lines of `systemd-analyze verify`."""
+    def complaints(self, fragment: str) -> frozenset[str]:
+        """Lines of `systemd-analyze verify`."""
         ask = ["systemd-analyze", "--man=no", "verify", fragment]
         sudo = self.sudo
         result = self.patiently(lambda: self.host.run(ask, sudo=sudo, timeout_s=_SCRIPT_S))
         lines = (result.out + result.err).decode("utf-8", "replace").splitlines()
-        return result.status, frozenset(line for line in lines if line.strip())
+        return frozenset(line for line in lines if line.strip())
 
     def coupled(self) -> tuple[str, ...]:
         """Active units that a stop would stop too, or that would start it while it is stopped."""
@@ -190,6 +222,11 @@ class Machine:
         blocks = [dict(line.split("=", 1) for line in block.splitlines()) for block in out.split("\n\n")]
         idle = ("inactive", "failed")
         return tuple(each["Id"] for each in blocks if each.get("ActiveState", "inactive") not in idle)
+
+    def hindrances(self) -> tuple[str, ...]:
+        """Settings that forbid a stop or a start, or that do more at one: `FailureAction=reboot`."""
+        ask = ["systemctl", "show", "-p", _HINDRANCES, "--", self.layout.unit]
+        return parse_hindrances(self.patiently(lambda: self.host.run(ask)).checked().out)
 
     def cursor(self) -> str:
         """Where the journal ends now; empty if it cannot be told."""
@@ -224,9 +261,22 @@ class Machine:
         return self.patiently(lambda: ask_http(self.host, url, body=body, key=key, timeout_s=timeout_s))
 
 
-def _cursor_of(out: bytes) -> str:
-    import json
+def parse_hindrances(out: bytes) -> tuple[str, ...]:
+    """Those of the properties that `systemctl show` printed that stand in a restart's way.
 
+    >>> parse_hindrances(b"CanStart=yes\\nCanStop=no\\nFailureAction=reboot\\nSuccessAction=none\\n")
+    ('CanStop=no', 'FailureAction=reboot')
+    """
+    pairs = (line.partition("=") for line in out.decode("utf-8", "replace").splitlines())
+    return tuple(
+        f"{name}={value}"
+        for name, _, value in pairs
+        if (name.startswith("Can") and value == "no")
+        or (name.endswith("Action") and value not in ("", "none"))
+    )
+
+
+def _cursor_of(out: bytes) -> str:
     try:
         cursor = json.loads(out)["__CURSOR"]
     except (ValueError, KeyError, TypeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         raise Refused("where the server listens is not for assay to change", hint="its clients would lose it")
     service = service_of(running, url=request.url, model=request.model)
     proven(machine, service, patience)
-    _, complaints = machine.complaints(state.fragment_path)
+    complaints = machine.complaints(state.fragment_path)
     plan = Plan(
         id=request.id,
         host=host.name,
@@ -167,7 +168,14 @@ def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
 
 
 def _alone(machine: Machine) -> None:
-    """A stop must stop nothing else, and nothing else may start the unit meanwhile."""
+    """A stop must be allowed and stop nothing else, and nothing else may start the unit meanwhile."""
+    hindrances = machine.hindrances()
+    if hindrances:
+        raise Refused(
+            f"{machine.host.name}: {machine.layout.unit} has {', '.join(hindrances)}: a restart is "
+            "forbidden, or would do more than that",
+            hint="see RefuseManualStart=, RefuseManualStop= and those settings whose names end in Action=",
+        )
     coupled = machine.coupled()
     if coupled:
         raise Refused(
@@ -190,12 +198,18 @@ def _no_rollout(machine: Machine) -> None:
         path = machine.layout.trial
         raise Refused(
             f"{host}: {path} is there, and no rollout is under way",
-            hint=f"see what it is; if it is of no use: rm {path}; systemctl daemon-reload",
+            hint=f"see what it is; if it is of no use: rm {shlex.quote(path)}; systemctl daemon-reload",
         )
 
 
 def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
     """The words of what runs; they must be what the unit says: that is what a restore brings back."""
+    if state.main_pid is None or machine.words(state.main_pid) is None:
+        raise Refused(
+            f"{machine.host.name}: the words of process {state.main_pid} cannot be read, so nobody could "
+            "tell the old server from the new one",
+            hint="see whether it still runs, and whether root may read /proc there",
+        )
     running = known_words(machine, state, before)
     if not same_command(before.words, running):
         raise Refused(

@@ -31,7 +31,8 @@ arm() {
   systemctl stop "$1.timer" 2>/dev/null || :
   systemctl reset-failed "$1.service" 2>/dev/null || :
   systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
-    --property=Restart=on-failure --property=RestartSec=3 \
+    --timer-property=IgnoreOnIsolate=yes --property=IgnoreOnIsolate=yes \
+    --property=Restart=on-failure --property=RestartSec=3 --property=StartLimitIntervalSec=0 \
     sh "$run/revert.sh" "$run" "$id" "$unit" "$trial" "$kept" "$var" "$switch"
   systemctl is-active --quiet "$1.timer"
   until_s "$2"
@@ -39,6 +40,34 @@ arm() {
 until_s() {
   read -r up rest </proc/uptime
   echo $((${up%.*} + $1)) >"$run/until"
+}
+"""
+
+# a link that is cut ends stdin early: what arrived must be what was sent
+_TAKE = r"""
+take() {
+  cat >"$1"
+  sum=$(sha256sum <"$1")
+  [ "${sum%% *}" = "$2" ] || { rm -f -- "$1"; echo "what arrived is not what was sent" >&2; exit 1; }
+}
+"""
+_PUT_BACK = r"""
+put_back() {
+  if [ -e "$var/$id/kept.conf" ]; then
+    cp -p -- "$var/$id/kept.conf" "${kept%/*}/.assay-back"
+    mv -f -- "${kept%/*}/.assay-back" "$kept"
+  elif [ -e "$var/$id/none" ]; then
+    rm -f -- "$kept"
+    rmdir -- "${kept%/*}" 2>/dev/null || :
+  fi
+}
+previous_is_last() {
+  if [ -e "$var/$id/previous" ]; then
+    cp -p -- "$var/$id/previous" "$var/last.new"
+    mv -f -- "$var/last.new" "$var/last"
+  else
+    rm -f -- "$var/last"
+  fi
 }
 """
 
@@ -53,6 +82,7 @@ ARM = (
     _HEAD
     + _LOCK
     + _ARM
+    + _TAKE
     + r"""
 if [ -e "$run/armed" ]; then
   [ "$(head -n 1 "$run/armed")" = "$id" ] && systemctl is-active --quiet "$switch.timer" && exit 0
@@ -61,13 +91,14 @@ if [ -e "$run/armed" ]; then
 fi
 [ ! -e "$trial" ] || exit 14
 rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial"
-cat >"$run/revert.sh"
+take "$run/revert.sh" "${10}"
 printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$run/armed.new"
 arm "$switch" "$9"
 mv -f "$run/armed.new" "$run/armed"
 """
 )
-"""`$8`: who; `$9`: seconds; stdin: the text of REVERT. Without `armed` a timer that fires does nothing."""
+"""`$8`: who; `$9`: seconds; `$10`: SHA-256 of stdin, the text of REVERT.
+Without `armed` a timer that fires does nothing."""
 
 RENEW = (
     _HEAD
@@ -86,16 +117,21 @@ WRITE = (
     _HEAD
     + _LOCK
     + _MINE
+    + _TAKE
     + r"""
-folder=${trial%/*}
+folder=${trial%/*} digest=$8 mode=644
+shift 8
+for each; do
+  case $(stat -Lc %a -- "$each") in *[4567]) ;; *) mode=600 ;; esac
+done
 mkdir -p -m 755 "$folder"
-cat >"$folder/.assay-new"
-chmod -- "$(stat -c %a -- "$8")" "$folder/.assay-new"
-chmod a-x,u+rw -- "$folder/.assay-new"
-mv -f "$folder/.assay-new" "$trial"
+take "$folder/.assay-new" "$digest"
+chmod "$mode" "$folder/.assay-new"
+mv -f -- "$folder/.assay-new" "$trial"
 """
 )
-"""`$8`: the unit's file, whose mode the drop-in gets; stdin: its text."""
+"""`$8`: SHA-256 of stdin, its text; further: the unit's files: where one of them is not for all to read, the
+drop-in is not either, as it holds their words. Nobody but root may write it, whoever may write those."""
 
 RELOAD = _HEAD + _LOCK + _MINE + "systemctl daemon-reload\n"
 STOP = _HEAD + _LOCK + _MINE + ': >"$run/touched"\nsystemctl stop --no-block "$unit"\n'
@@ -111,7 +147,10 @@ TRIAL = (
     + _ARM
     + _MINE
     + r"""
-arm "$switch-trial" "$8"
+if [ "$(head -n 1 "$run/trial" 2>/dev/null)" != "$9" ] ||
+  ! systemctl is-active --quiet "$switch-trial.timer"; then
+  arm "$switch-trial" "$8"
+fi
 printf '%s\n%s\n' "$9" "$8" >"$run/trial"
 systemctl stop "$switch.timer" 2>/dev/null || :
 """
@@ -134,21 +173,23 @@ until_s "$(tail -n 1 "$run/trial")"
 REVERT = (
     _HEAD
     + _LOCK
+    + _PUT_BACK
     + r"""
 [ "$(head -n 1 "$run/armed" 2>/dev/null)" = "$id" ] || exit 0
-rm -f -- "$trial"
+rm -f -- "$trial" "${trial%/*}/.assay-new"
 rmdir -- "${trial%/*}" 2>/dev/null || :
 if [ -e "$run/promoting" ]; then
-  if [ -e "$var/$id/kept.conf" ]; then
-    cp -p -- "$var/$id/kept.conf" "${kept%/*}/.assay-back"
-    mv -f -- "${kept%/*}/.assay-back" "$kept"
-  elif [ -e "$var/$id/none" ]; then
-    rm -f -- "$kept"
-    rmdir -- "${kept%/*}" 2>/dev/null || :
-  fi
+  put_back
+  [ "$(cat "$var/last" 2>/dev/null)" != "$id" ] || previous_is_last
 fi
 systemctl daemon-reload
-[ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
+state=$(systemctl show -p LoadState --value -- "$unit")
+if [ "$state" != loaded ]; then
+  echo "$unit is $state, so it cannot be started again" >&2
+  exec 9>&-
+  sleep 20  # a person must mend it: no reload every three seconds until then
+  exit 1
+fi
 if [ -e "$run/touched" ]; then
   systemctl reset-failed "$unit" 2>/dev/null || :
   systemctl restart --no-block "$unit"
@@ -163,7 +204,10 @@ PROMOTE = (
     _HEAD
     + _LOCK
     + _MINE
+    + _PUT_BACK
     + r"""
+# one that was cut short goes on: the trial's file may be gone already
+if [ -e "$run/promoting" ] && [ ! -e "$trial" ]; then exit 0; fi
 mkdir -p -m 700 "$var/$id"
 if [ ! -e "$run/promoting" ]; then
   if [ -e "$kept" ]; then cp -p -- "$kept" "$var/$id/kept.conf"; else : >"$var/$id/none"; fi
@@ -172,16 +216,26 @@ if [ ! -e "$run/promoting" ]; then
   : >"$run/promoting"
 fi
 mkdir -p -m 755 "${kept%/*}"
-trap 'rm -f -- "${kept%/*}/.assay-new"' EXIT
+moved=
+undo() {
+  status=$?
+  rm -f -- "${kept%/*}/.assay-new"
+  [ "$status" != 0 ] || return 0
+  [ -z "$moved" ] || put_back
+  rm -f "$run/promoting"
+}
+trap undo EXIT
 cp -p -- "$trial" "${kept%/*}/.assay-new"
 sync -- "${kept%/*}/.assay-new" 2>/dev/null || sync
 cmp -s -- "$trial" "${kept%/*}/.assay-new"
+moved=1
 mv -f -- "${kept%/*}/.assay-new" "$kept"
 sync
 systemctl daemon-reload
 """
 )
-"""Puts the trial's text where it stays; the trial is still there and still wins."""
+"""Puts the trial's text where it stays; the trial is still there and still wins. Where it cannot, as on a
+full disk, what was there is put back, and the trial goes on."""
 
 SWAP = (
     _HEAD
@@ -196,37 +250,39 @@ systemctl daemon-reload
 DISARM = (
     _HEAD
     + _LOCK
+    + r"""
+[ -e "$run/armed" ] || [ "$(cat "$var/last" 2>/dev/null)" != "$id" ] || exit 0
+"""
     + _MINE
     + r"""
 sha256sum <"$kept" >"$var/$id/promoted"
 printf '%s\n' "$id" >"$var/last.new"
 mv -f "$var/last.new" "$var/last"
 sync
-rm -f "$run/promoting" "$run/touched" "$run/trial" "$run/until"
 rm -f "$run/armed"
+rm -f "$run/promoting" "$run/touched" "$run/trial" "$run/until"
 systemctl stop "$switch.timer" "$switch-trial.timer" 2>/dev/null || :
 """
 )
+"""The promotion counts from the moment at which `armed` is gone: until then the switch takes it back."""
 
 UNKEEP = (
     _HEAD
     + _LOCK
+    + _PUT_BACK
     + r"""
 if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
 [ "$(cat "$var/last" 2>/dev/null)" = "$id" ] || exit 12
-[ "$(sha256sum <"$kept")" = "$(cat "$var/$id/promoted")" ] || exit 17
-if [ -e "$var/$id/kept.conf" ]; then
-  cp -p -- "$var/$id/kept.conf" "${kept%/*}/.assay-back"
-  mv -f -- "${kept%/*}/.assay-back" "$kept"
-else
-  rm -f -- "$kept"
-  rmdir -- "${kept%/*}" 2>/dev/null || :
+if [ ! -e "$var/$id/unkeeping" ]; then
+  [ "$(sha256sum <"$kept")" = "$(cat "$var/$id/promoted")" ] || exit 17
+  : >"$var/$id/unkeeping"
 fi
-if [ -e "$var/$id/previous" ]; then cp -p -- "$var/$id/previous" "$var/last"; else rm -f -- "$var/last"; fi
+put_back
 systemctl daemon-reload
 [ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
 systemctl reset-failed "$unit" 2>/dev/null || :
 systemctl restart --no-block "$unit"
+previous_is_last
 """
 )
 """Takes a promoted change back: the file that was there before it, or none."""
