@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from tests.http_server import serving
 
 from assay.cli import main
 from assay.cli.rollout_run import _say, _who
@@ -38,13 +38,8 @@ class _Server(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(_Server) as at:
+        yield at
 
 
 def test_a_url(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

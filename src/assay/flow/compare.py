@@ -128,9 +128,8 @@ class Baseline:
 
     def _readers(self, engine: Engine) -> Readers:
         if self._classified is None:
-            start = probes.STARTS[self._source.engine]
-            record_file = f"{start.module.replace('.', '/')}.py"
             source = self._source
+            record_file = f"{probes.STARTS[source.engine].module.replace('.', '/')}.py"
             registries = frozenset(each.package for each in probes.REGISTRIES.get(source.engine, ()))
             loading = Loading(engine, source.sites, source.modules, registries)
             self._classified = Readers(engine, source.sites, record_file, source.namesakes, loading)

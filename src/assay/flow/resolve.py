@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class EngineSource:
             known = with_requirements(facts, self.root, self.engine)
             self._facts, self._interpreter = key, make_interpreter(self.modules, known)
             start = probes.STARTS[self.engine]
-            self._interpreter.modules.replaced = replaced_names(self.sites, self.modules)
+            self._interpreter.modules.replaced = self._replaced
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
         return self._interpreter
 
@@ -62,6 +62,11 @@ class EngineSource:
         start = probes.STARTS[self.engine]
         package = start.module.partition(".")[0]
         return Sites(self.modules, package, under="/".join(start.module.split(".")[:-1]))
+
+    @functools.cached_property
+    def _replaced(self) -> Mapping[str, frozenset[str]]:
+        """By module, names that functions of other modules replace; the facts do not matter."""
+        return replaced_names(self.sites, self.modules)
 
     @functools.cached_property
     def namesakes(self) -> Namesakes:

@@ -264,7 +264,7 @@ class Readers:
 
     def _class_not_built(self, module: Module, cls: ast.ClassDef, depth: int) -> Reason | None:
         says = f"no {cls.name} is built here"
-        if self._is_another_model(module, cls):
+        if _is_of_models(module):
             return Reason(None, f"{cls.name} belongs to other models")
 
         def search() -> Reason | None:
@@ -287,9 +287,6 @@ class Readers:
             (reason for reason in reasons if reason.guard is not None),
             (reasons or [Reason(None, "nobody leads there")])[0],
         )
-
-    def _is_another_model(self, module: Module, _cls: ast.ClassDef) -> bool:
-        return ".models." in f"{module.name}."
 
     def _is_stored(self, call: Call) -> bool:
         """Whether a module only puts a function or class, or its name, into a call or a collection: what
@@ -338,6 +335,10 @@ class Readers:
         if call.kind == "reference" and name and name not in self.engine.escaped:
             return Reason(None, f"what {call.scope.qualname} does with {name} leads to no call here")
         return None
+
+
+def _is_of_models(module: Module) -> bool:
+    return ".models." in f"{module.name}."
 
 
 _HARDWARE = re.compile(
