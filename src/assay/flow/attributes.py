@@ -77,9 +77,10 @@ def type_name(value: Any) -> str:
 
 
 def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
-    cls = owner.cls
-    if i.machine.strict is not None:
-        kept = _noted(i.machine.strict, owner, name)
+    cls, strict = owner.cls, i.machine.strict
+    if strict is not None:
+        owner = strict.kept.counterpart(owner)
+        kept = _noted(strict, owner, name)
         if kept is not MISSING:
             return kept
     if name in owner.attributes:
@@ -209,6 +210,8 @@ def _of_function(owner: Any, name: str) -> Any:
         return {"func": owner.function, "args": tuple(owner.arguments), "keywords": owner.keywords}[name]
     if name in ("setter", "getter", "deleter") and isinstance(owner, Wrapped):
         return Native(name, lambda _i, _function: owner)
+    if isinstance(owner, Native) and "." in owner.name:
+        return External(f"{owner.name}.{name}")
     return Unknown(f"attribute {name} of a function", ("attribute", id(owner), name))
 
 

@@ -182,6 +182,13 @@ def _open(i: Interpreter, path: Any = None, mode: Any = "r", *_rest: Any, **_key
     return i.outside.opened(i, i.force(path), i.force(mode))
 
 
+def _iter(i: Interpreter, things: Any, *last: Any) -> Any:
+    if last:
+        i.machine.passed_over("iter() of a function")
+        return Unknown("iter() of a function")
+    return operations.elements(i, things)
+
+
 def _iterated(made: Any, label: str) -> Native:
     """A function of one collection."""
 
@@ -353,7 +360,7 @@ BUILTINS |= {
     "bin": _pure(bin),
     "pow": _pure(pow),
     "repr": Native("repr", lambda i, v: operations.formatted_text(i, v, ord("r"), "")),
-    "iter": Native("iter", operations.elements),
+    "iter": Native("iter", _iter),
     "reversed": Native(
         "reversed", lambda i, value: i.lift(lambda each: VList(reversed(each)), operations.elements(i, value))
     ),

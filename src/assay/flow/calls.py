@@ -196,8 +196,8 @@ def _run(i: Interpreter, function: Function, frame: Frame) -> Any:
     machine.frame, machine.loop, frame.guards = frame, None, len(machine.guards)
     machine.depth += 1
     i.running.append(function.node)
-    if machine.strict is not None:
-        machine.strict.functions.add(function.node)
+    ran = i.ran if machine.strict is None else machine.strict.functions
+    ran[function.node] = function.module.name
     site = i.site
     i.trace.append(
         (site[0].file, getattr(site[1], "lineno", 0), function.name) if site else ("", 0, function.name)
@@ -248,7 +248,7 @@ def enter(i: Interpreter, manager: Partial, inside: Callable[[Any], Any]) -> Any
             manager = Partial(function.function, [function.receiver, *manager.arguments], manager.keywords)
         function = i.force(function.function)
     if not isinstance(function, Function):
-        i.machine.gap("a context manager that is not followed")
+        i.machine.passed_over("a context manager that is not followed")
         return inside(Unknown("a context manager that is not followed"))
     frame = _frame(i, function, manager.arguments, manager.keywords)
     if frame is None:

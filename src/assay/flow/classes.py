@@ -27,6 +27,15 @@ _WITHOUT_ATTRIBUTES = frozenset(
     {"typing.Generic", "typing.Protocol", "abc.ABC", "typing_extensions.Protocol", "typing.NamedTuple"}
 )
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
+_COLLECTIONS = {
+    "collections.UserDict": dict,
+    "collections.UserList": list,
+    "collections.OrderedDict": dict,
+    "collections.defaultdict": dict,
+    "collections.Counter": dict,
+    "collections.deque": list,
+}
+"""Classes of collections that behave like the plain ones, as far as anyone has to know."""
 _PLAIN_ENUMS = {"enum.IntEnum": int, "enum.StrEnum": str, "enum.IntFlag": int}
 
 
@@ -46,8 +55,11 @@ def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     """The class that a definition makes."""
     made = Class(node.name, frame.module)
     made.is_record = f"{frame.module.file}:{node.name}" == i.record_class
+    is_tuple = False
     for base in node.bases:
-        _add_base(made, i.force(i.evaluate(base, frame)))
+        found = i.force(i.evaluate(base, frame))
+        is_tuple = is_tuple or getattr(found, "dotted", "") == "typing.NamedTuple"
+        _add_base(made, found)
     body = Frame(frame.module, frame if frame is not frame.module.frame else None)
     body.is_class = True
     for statement in node.body:
@@ -59,6 +71,9 @@ def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     if made.is_enum:
         _make_members(made)
     _set_names(i, made)
+    if is_tuple:
+        made.line.append(tuple)
+        _take_fields(made, node)
     return made
 
 
@@ -73,7 +88,10 @@ def _add_base(made: Class, base: Any) -> None:
         made.is_enum |= base.dotted in _ENUMS
         if base.dotted in _PLAIN_ENUMS:
             made.line.append(_PLAIN_ENUMS[base.dotted])
-        made.is_open |= base.dotted not in _WITHOUT_ATTRIBUTES and base.dotted not in _ENUMS
+        if base.dotted in _COLLECTIONS:
+            made.line.append(_COLLECTIONS[base.dotted])
+        known = base.dotted in _WITHOUT_ATTRIBUTES or base.dotted in _ENUMS or base.dotted in _COLLECTIONS
+        made.is_open |= not known
     elif isinstance(base, Library | type):
         made.line.append(base)
     else:
@@ -122,11 +140,16 @@ def class_attribute(cls: Any, name: str) -> Any:
 
 def make_dataclass(i: Interpreter, cls: Class) -> Class:
     """`@dataclass`: the fields of the class and its bases, in order."""
+    _take_fields(cls, _definition(i, cls))
+    return cls
+
+
+def _take_fields(cls: Class, definition: ast.ClassDef | None) -> None:
     fields: dict[str, Any] = {}
     for base in reversed(cls.line):
         if isinstance(base, Class) and base is not cls and base.fields is not None:
             fields.update(base.fields)
-    for statement in _definition(i, cls).body if _definition(i, cls) is not None else []:
+    for statement in definition.body if definition is not None else []:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if "ClassVar" in ast.unparse(statement.annotation):
                 continue
@@ -137,7 +160,6 @@ def make_dataclass(i: Interpreter, cls: Class) -> Class:
                 if fields[name].default is not MISSING:
                     cls.attributes[name] = fields[name].default
     cls.fields = list(fields.items())
-    return cls
 
 
 def _definition(_i: Interpreter, cls: Class) -> Any:
@@ -147,10 +169,22 @@ def _definition(_i: Interpreter, cls: Class) -> Any:
     return None
 
 
+def collection(cls: Any) -> type | None:
+    """The plain collection that a class derives from: dict, list, set, or tuple for a named one."""
+    line = cls.line if isinstance(cls, Class) else ()
+    return next((base for base in line if base in (dict, list, set, tuple)), None)
+
+
 def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Call a class."""
     if cls.is_enum:
         return _member(i, cls, arguments)
+    if isinstance(class_attribute(cls, "__new__"), Function | Wrapped):
+        i.machine.passed_over(f"{cls.name} makes its own objects")
+    if collection(cls) in (dict, list, set):
+        i.machine.passed_over(f"{cls.name} is a collection")
+    if cls.name not in i.built:
+        i.built.update(base.name for base in cls.line if isinstance(base, Class))
     made = Instance(cls)
     begin = class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:

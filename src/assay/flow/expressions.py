@@ -42,7 +42,8 @@ def evaluate(i: Interpreter, node: ast.expr, frame: Frame) -> Any:
     """The value of an expression."""
     handler = _EXPRESSIONS.get(type(node))
     if handler is None:
-        return i.machine.unknown(f"expression {type(node).__name__} is not followed")
+        i.machine.passed_over(f"expression {type(node).__name__} is not followed")
+        return Unknown(f"expression {type(node).__name__} is not followed")
     return handler(i, node, frame)
 
 

@@ -66,6 +66,10 @@ class Interpreter:
         self.site: tuple[Any, ast.AST] | None = None
         self.running: list[ast.AST] = []
         """The functions that are being executed."""
+        self.ran: dict[ast.AST, str] = {}
+        """The functions that start-up code and strict evaluations have run, with their modules."""
+        self.built: set[str] = set()
+        """Names of the classes of which an object was made, and of their bases."""
         self.early_frames: list[Frame] = []
         """Those of calls that began before the record was filled."""
         self.inputs_read: set[str] = set()

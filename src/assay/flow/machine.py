@@ -12,6 +12,7 @@ from assay.flow.values import (
     OPENED,
     Choice,
     Frame,
+    NotPure,
     Origin,
     OutOfFuel,
     Raised,
@@ -104,6 +105,12 @@ class Machine:
     def gap(self, reason: str) -> None:
         """Note something that was not understood."""
         self.gaps[reason] = self.gaps.get(reason, 0) + 1
+
+    def passed_over(self, reason: str) -> None:
+        """Something that does what nobody knows is left out: a gap, and no strict evaluation may hold it."""
+        if self.strict is not None:
+            raise NotPure(reason)
+        self.gap(reason)
 
     def unknown(self, reason: str, key: Any = None, kind: str = "") -> Unknown:
         """A value that cannot be told, noted as a gap."""

@@ -52,14 +52,14 @@ def execute(i: Interpreter, node: ast.stmt, frame: Frame) -> Any:
     i.machine.step()
     handler = _STATEMENTS.get(type(node))
     if handler is None:
-        i.machine.gap(f"statement {type(node).__name__} is not followed")
+        i.machine.passed_over(f"statement {type(node).__name__} is not followed")
         return None
     kept, frame_kept = i.site, i.machine.frame
     i.site, i.machine.frame = (frame.module.module, node), frame
     try:
         return handler(i, node, frame)
     except Touched as touched:
-        i.machine.gap(f"a statement on something open: {getattr(touched.value, 'reason', '')}")
+        i.machine.passed_over(f"a statement on something open: {getattr(touched.value, 'reason', '')}")
         return None
     finally:
         i.site, i.machine.frame = kept, frame_kept

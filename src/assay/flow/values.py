@@ -463,6 +463,10 @@ class Kept(Protocol):
         """By identity of the owner and name: what it holds, or `MISSING`; None if it is not kept."""
         ...
 
+    def counterpart(self, owner: Instance) -> Instance:
+        """The object that is asked in place of that one."""
+        ...
+
 
 class Strict:
     """What a strict evaluation has read and made: it must depend on nothing else, and change nothing."""
@@ -473,8 +477,8 @@ class Strict:
         self.kept = kept
         self.reads: set[tuple[int, str]] = set()
         self.began = next(_SERIALS)
-        self.functions: set[ast.AST] = set()
-        """The functions that were run."""
+        self.functions: dict[ast.AST, str] = {}
+        """The functions that were run, with their modules."""
         self.touched: dict[int, Any] = {}
         """Older objects that were changed: all of that is undone, and counts if the result holds them."""
 

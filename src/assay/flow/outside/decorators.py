@@ -15,6 +15,7 @@ from assay.flow.values import (
     Instance,
     Library,
     Native,
+    NotPure,
     Partial,
     Symbol,
     Unknown,
@@ -102,6 +103,8 @@ def _replace(i: Interpreter, owner: Any, **changes: Any) -> Any:
 def _copy(i: Interpreter, value: Any, *_rest: Any) -> Any:
     copies: dict[int, Any] = {}
     made = deep_copy(i.force(value), copies)
+    if i.machine.strict is not None and any(isinstance(each, Instance) for each in copies.values()):
+        raise NotPure("a copy of objects")
     if id(i.outside.record) in copies:
         attributes.takes_all(i, i.outside.record)
     return made
@@ -148,7 +151,7 @@ NAMES: dict[str, Any] = {
     "functools.cache": Native("cache", _cache),
     "functools.partial": Native("partial", _partial),
     "functools.wraps": Native("wraps", _given_back),
-    "functools.reduce": Native("reduce", _reduce),
+    "functools.reduce": Native("functools.reduce", _reduce),
     "functools.total_ordering": Native("total_ordering", identity),
     "functools.cached_property": Native("cached_property", lambda _i, f: Wrapped("property", f)),
     "contextlib.contextmanager": Native("contextmanager", lambda _i, f: Wrapped("context", f)),

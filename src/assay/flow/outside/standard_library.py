@@ -105,6 +105,11 @@ def _warn(i: Interpreter, message: Any, *_rest: Any, **_keywords: Any) -> None:
     i.log.append(("warning", operations.text(i, message), i.site, tuple(i.machine.guards)))
 
 
+def _register(i: Interpreter, function: Any, *_arguments: Any, **_keywords: Any) -> Any:
+    i.machine.passed_over("what happens at the end")
+    return function
+
+
 def _namedtuple(i: Interpreter, name: Any, _names: Any, **_keywords: Any) -> Any:
     return i.machine.unknown(f"named tuple {name}")
 
@@ -224,7 +229,7 @@ NAMES: dict[str, Any] = (
         "warnings.warn": Native("warn", _warn),
         "collections.OrderedDict": dict,
         "collections.namedtuple": Native("namedtuple", _namedtuple),
-        "itertools.chain": Native("chain", _chain),
+        "itertools.chain": Native("itertools.chain", _chain),
         "operator.itemgetter": _item_of(""),
         "operator.attrgetter": Native("attrgetter", _attribute_of),
         "argparse.ArgumentParser": PARSER,
@@ -250,7 +255,7 @@ NAMES: dict[str, Any] = (
             {"__init__": Native("SimpleNamespace", lambda _i, made, **k: made.attributes.update(k))},
         ),
         "threading.Lock": Native("Lock", lambda _i: Instance(Library("threading.Lock", {}))),
-        "atexit.register": constant(None),
+        "atexit.register": Native("atexit.register", _register),
         "threading.RLock": Native("RLock", lambda _i: Instance(Library("threading.Lock", {}))),
         "torch.compile": Native("compile", decorators.identity),
     }

@@ -6,7 +6,7 @@ import ast
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from assay.flow.reach import methods, natives, world
+from assay.flow.reach import methods, natives, standard_library, world
 from assay.flow.reach.arguments import Arguments, Keywords, Spread, exact_elements
 from assay.flow.reach.binding import bind, context_of
 from assay.flow.reach.context import Context
@@ -58,6 +58,7 @@ def called(run: Runner, node: ast.Call) -> Value:
         for each in node.args:
             run.evaluate(each)
         return NOTHING
+    run.engine.asked.add(node.func)
     arguments = _arguments(run, node)
     if arguments is None:
         return NOTHING
@@ -154,7 +155,8 @@ def call_element(run: Runner, node: ast.AST, element: Element, arguments: Argume
     if isinstance(element, Thing):
         return world.call(run, node, element.label, arguments)
     if isinstance(element, Doubt):
-        return frozenset({element})
+        run.engine.asked_outside.update((node, getattr(node, "func", node)))
+        return frozenset({element}) | world.escape(run, node, arguments.values())
     if isinstance(element, Seq) and element.kind == "modules":
         _call_modules(run, node, element, arguments)
     return RUN
@@ -194,7 +196,8 @@ def _call_known(run: Runner, node: ast.AST, element: Known, arguments: Arguments
     if replaced is not None:
         return replaced
     if isinstance(value, External):
-        return world.call(run, node, value.dotted, arguments)
+        modelled = standard_library.call(run, node, value.dotted, arguments)
+        return world.call(run, node, value.dotted, arguments) if modelled is None else modelled
     if isinstance(value, Decorated):
         return _call_decorated(run, node, value, None, arguments)
     if isinstance(value, Unknown):
@@ -220,7 +223,8 @@ def _call_open(run: Runner, node: ast.AST, element: Known, arguments: Arguments)
         receiver = run.engine.lift(value.receiver)
         return follow(run, node, value.function, next(iter(receiver)), arguments)
     if isinstance(value, Native | type) or callable(value):
-        return natives.call(run, node, value, arguments)
+        modelled = standard_library.call(run, node, getattr(value, "name", ""), arguments)
+        return natives.call(run, node, value, arguments) if modelled is None else modelled
     if isinstance(value, Instance):
         method = (
             run.engine.class_attribute(value.cls, "__call__") if isinstance(value.cls, Class) else MISSING

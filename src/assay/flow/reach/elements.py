@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
+from assay.flow.values import Instance
+
 if TYPE_CHECKING:
     from assay.flow.reach.context import Context
 
@@ -205,6 +207,11 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str | bytes)
 
 
+def is_object(each: Element) -> bool:
+    """Whether it is an object of a class of the tree, or of a modelled one."""
+    return isinstance(each, Obj) or (isinstance(each, Known) and isinstance(each.value, Instance))
+
+
 def is_settled(value: Value) -> bool:
     """Whether it is one thing, and neither of run time nor in doubt."""
     return len(value) <= 1 and all(
@@ -240,7 +247,7 @@ class Elements:
 
     def seq(self, node: ast.AST, kind: str) -> Value:
         """The collection that is made there."""
-        return self.one(("seq", node), lambda: Seq(node, kind))
+        return self.one(("seq", node, kind), lambda: Seq(node, kind))
 
     def method(self, function: Any, receiver: Element) -> Value:
         """A function with its first argument."""

@@ -20,6 +20,7 @@ from assay.flow.reach.elements import (
     Elements,
     Known,
     Value,
+    is_object,
     joined,
 )
 from assay.flow.reach.folding import FAILED, Folding
@@ -68,6 +69,12 @@ class Engine:
         """Reads of the record by a name that is not known."""
         self.escaped: set[str] = set()
         """Names of functions and classes that were handed to something outside the tree."""
+        self.handed_out: set[Element] = set()
+        """Objects that were: what comes back from outside may be one of them."""
+        self.asked: set[ast.AST] = set()
+        """What is called, of all calls that have been looked at."""
+        self.asked_outside: set[ast.AST] = set()
+        """Calls, and what is called there, of something that came from outside."""
         self.overlay: Overlay | None = None
         self.depth = 0
         self.runs = 0
@@ -460,6 +467,10 @@ class Engine:
             return self.elements.thing("")
         self.phases.stall(node, context)
         return NOTHING
+
+    def hand_out(self, value: Value) -> None:
+        """Something outside the tree is given that, and may give it back."""
+        self.handed_out.update(each for each in value if is_object(each))
 
     def came_out(self, test: ast.expr, levels: tuple[int, int]) -> None:
         """Note how surely a test holds, and does not."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from assay.source import NotKnown
 if TYPE_CHECKING:
     from assay.flow.reach.context import Cell, Context
     from assay.flow.reach.engine import Engine
+    from assay.flow.reach.overlay import Overlay
 
 
 def only(held: Value, initial: Value) -> Any:
@@ -102,10 +102,19 @@ class Fold:
 
 
 class _As:
-    """What cells hold for one function."""
+    """What cells hold for one function, and in run B: which objects stand for those of run A."""
 
-    def __init__(self, kept: Mapping[Any, Callable[[Context | None], Any]], context: Context | None) -> None:
-        self._kept, self._context = kept, context
+    def __init__(
+        self,
+        kept: Mapping[Any, Callable[[Context | None], Any]],
+        context: Context | None,
+        overlay: Overlay | None,
+    ) -> None:
+        self._kept, self._context, self._overlay = kept, context, overlay
+
+    def counterpart(self, owner: Instance) -> Instance:
+        """The object of run B for one of run A, which something that both runs share may hold."""
+        return owner if self._overlay is None else self._overlay.counterpart(owner)
 
     def get(self, key: tuple[int, str]) -> tuple[Any] | None:
         """The value; `MISSING` if it is not one, None if no cell keeps that attribute."""
@@ -123,8 +132,6 @@ class Folding:
         """Attributes that a cell keeps: what it holds for a function."""
         self.writers: set[Context] = set()
         """The functions that write such attributes."""
-        self.functions: set[ast.AST] = set()
-        """The functions of the tree that strict evaluations have run."""
         self.cells: dict[tuple[int, str], Cell] = {}
         self.former: dict[Hashable, Fold] = {}
         """What evaluations gave that have been forgotten: an equal result is the same object again."""
@@ -169,7 +176,7 @@ class Folding:
     ) -> Fold:
         """Evaluate once; `asker` is the function that asks, if it writes what may be read."""
         machine = self.engine.i.machine
-        strict = Strict(_As(self.changed, asker))
+        strict = Strict(_As(self.changed, asker, self.engine.overlay))
 
         def run() -> Any:
             fuel, depth = machine.fuel, machine.depth
@@ -187,9 +194,9 @@ class Folding:
         except FAILED:
             value = MISSING
         reads = frozenset(strict.reads)
-        self.functions |= strict.functions
         if value is MISSING:
             return Fold(None, None, reads, operands)
+        self.engine.i.ran.update(strict.functions)
         lifted = self.engine.lift(value)
         return Fold(lifted if lifted is not NOTHING else None, value, reads, operands)
 

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import operations
+from assay.flow.classes import collection
+from assay.flow.reach import owners
 from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import (
     MARKS,
@@ -37,6 +39,15 @@ if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
 
 
+def named_parts(run: Runner, node: ast.AST, each: Element) -> list[Value] | None:
+    """The elements of an object of a named tuple; None for all others."""
+    owner = each.value if isinstance(each, Known) else each
+    cls = owner.cls if isinstance(owner, Obj | Instance) else None
+    if not isinstance(cls, Class) or collection(cls) is not tuple:
+        return None
+    return [owners.attribute(run, node, frozenset({each}), name) for name, _ in cls.fields or ()]
+
+
 def item(run: Runner, node: ast.AST, owner: Value, key: Value) -> Value:
     """`owner[key]`."""
     found = NOTHING
@@ -61,6 +72,11 @@ def _item(run: Runner, node: ast.AST, each: Element, key: Value) -> Value | None
     engine = run.engine
     if isinstance(each, Seq):
         return item_of_seq(run, each, key)
+    parts = named_parts(run, node, each)
+    if parts:
+        places = [e.value if isinstance(e, Known) else None for e in key - MARKS]
+        exact = [p for p in places if isinstance(p, int) and -len(parts) <= p < len(parts)]
+        return union(parts[p] for p in exact) if len(exact) == len(places) else union(parts)
     if isinstance(each, Known):
         return _item_of_known(run, node, each, key)
     if isinstance(each, Obj):
@@ -173,6 +189,7 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
         bound = next(iter(engine.elements.method(method, each)))
         calling.call_element(run, node or run.context.node, bound, Arguments([key, value]))
     elif isinstance(each, Thing) and node is not None and each.label != "?.buf":
+        engine.hand_out(value)
         changed = bool((value | key) & MARKS)
         run.event(node, "value", "is written into something of run time", changed=changed)
 

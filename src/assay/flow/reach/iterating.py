@@ -6,7 +6,7 @@ import ast
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from assay.flow.classes import members
+from assay.flow.classes import collection, members
 from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.assigning import assign
 from assay.flow.reach.elements import (
@@ -26,10 +26,12 @@ from assay.flow.reach.elements import (
     joined,
     union,
 )
+from assay.flow.reach.items import named_parts
 from assay.flow.reach.lifting import marks
 from assay.flow.values import (
     MISSING,
     Class,
+    Instance,
     Touched,
 )
 
@@ -52,7 +54,7 @@ def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
     from assay.flow.reach import calling  # calls iterate and iterating calls
 
     engine = run.engine
-    if isinstance(each, Known):
+    if isinstance(each, Known) and not isinstance(each.value, Instance):
         return _elements_of_known(run, each)
     if isinstance(each, Seq):
         found = run.read(engine.attribute_cell(each, "[]"))
@@ -60,16 +62,38 @@ def _elements_of(run: Runner, node: ast.AST, each: Any) -> tuple[Value, int]:
             keys = run.read(engine.attribute_cell(each, "keys"))
             return (keys or (found and RUN)), (SOMETIMES if keys or found else NEVER)
         return found, (SOMETIMES if found else NEVER)
+    parts = named_parts(run, node, each)
+    if parts:
+        return union(parts), ALWAYS
+    if isinstance(each, Obj) and collection(each.cls) is not None:
+        kind = "keys" if collection(each.cls) is dict else "[]"
+        held = run.read(engine.attribute_cell(each, "[]"))
+        return (run.read(engine.attribute_cell(each, kind)) or (held and RUN)), (SOMETIMES if held else NEVER)
     if isinstance(each, Obj):
-        method = engine.class_attribute(each.cls, "__iter__")
+        methods = (engine.class_attribute(each.cls, name) for name in ("__iter__", "__aiter__"))
+        method = next((found for found in methods if found is not MISSING), MISSING)
         if method is not MISSING:
             value = calling.call_element(
                 run, node, next(iter(engine.elements.method(method, each))), Arguments()
             )
-            return (iterated(run, node, value)[0] if value and value != frozenset({each}) else RUN), SOMETIMES
+            if value - MARKS == frozenset({each}):
+                return stepped(run, node, each), SOMETIMES
+            return (iterated(run, node, value)[0] if value else RUN), SOMETIMES
     if isinstance(each, Doubt):
         return frozenset({each}), PERHAPS
     return RUN, SOMETIMES
+
+
+def stepped(run: Runner, node: ast.AST, each: Obj) -> Value:
+    """What an object that is its own iterator gives next."""
+    from assay.flow.reach import calling  # calls iterate and iterating calls
+
+    for name in ("__next__", "__anext__"):
+        method = run.engine.class_attribute(each.cls, name)
+        if method is not MISSING:
+            bound = next(iter(run.engine.elements.method(method, each)))
+            return calling.call_element(run, node, bound, Arguments())
+    return RUN
 
 
 def _elements_of_known(run: Runner, each: Known) -> tuple[Value, int]:

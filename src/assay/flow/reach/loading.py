@@ -35,7 +35,7 @@ class Loading:
         return found
 
     def _is_touched(self, name: str) -> bool:
-        touched = self._engine.touched_modules
+        touched = {*self._engine.touched_modules, *self._engine.i.ran.values()}
         package = name.rpartition(".")[0]
         return (
             name in touched

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from assay.flow.classes import FieldSpec
+from assay.flow.classes import FieldSpec, collection
 from assay.flow.reach.arguments import Arguments, spread_value
 from assay.flow.reach.elements import (
     MARKS,
@@ -34,6 +34,8 @@ def instantiated(run: Runner, node: ast.AST, cls: Class, arguments: Arguments) -
     engine = run.engine
     if cls.is_enum:
         return RUN
+    if cls.name not in run.i.built:
+        run.i.built.update(base.name for base in cls.line if isinstance(base, Class))
     own = _from_new(run, node, cls, arguments)
     if own is not None:
         return own
@@ -63,7 +65,7 @@ def _from_new(run: Runner, node: ast.AST, cls: Class, arguments: Arguments) -> V
 
 def _begun(run: Runner, node: ast.AST, cls: Class, element: Element, arguments: Arguments) -> bool:
     """Run what sets up a new object; False if that never ends."""
-    from assay.flow.reach import calling  # calling a class makes an object, and making one calls
+    from assay.flow.reach import calling, methods  # calling a class makes an object, and making one calls
 
     engine = run.engine
     begin = engine.class_attribute(cls, "__init__")
@@ -74,6 +76,10 @@ def _begun(run: Runner, node: ast.AST, cls: Class, element: Element, arguments: 
     if isinstance(begin, Function | Decorated | Wrapped):
         inner = begin.function if isinstance(begin, Decorated) else begin
         return bool(calling.follow(run, node, inner, element, arguments))
+    kind = collection(cls)
+    if kind is not None and kind is not tuple:
+        methods.method(run, node, "update", element, arguments.positional, arguments.keywords)
+        return True
     for name, value in arguments.keywords.items():
         run.write(engine.attribute_cell(element, name), value)
     if cls.is_open and arguments.positional:

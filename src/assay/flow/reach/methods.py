@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
+from assay.flow.classes import collection
+from assay.flow.reach import owners
 from assay.flow.reach.arguments import Keywords
 from assay.flow.reach.binding import spread_into
 from assay.flow.reach.elements import (
@@ -20,6 +22,7 @@ from assay.flow.reach.elements import (
     Value,
     is_plain,
     joined,
+    union,
     unmarked,
 )
 from assay.flow.reach.items import item, item_of_seq, store_item
@@ -42,26 +45,44 @@ def method(
     keywords: Keywords,
 ) -> Value:
     """Call a method of a native value or of a collection."""
-    if isinstance(receiver, Seq):
+    own = receiver.cls if isinstance(receiver, Obj) else None
+    if isinstance(receiver, Seq) or collection(own) is not None:
         return _of_collection(run, node, name, receiver, arguments, keywords)
     if isinstance(receiver, Obj):
         return _of_module(run, node, name, receiver, arguments)
-    values = [*arguments, *keywords.values()]
     if isinstance(receiver, Known):
-        if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
-            if name in _LOGS:
-                run.event(node, "log", "logs")
-                return run.engine.elements.known(None)
-            return vague(values)
-        if isinstance(receiver.value, list | dict | set) and name in _CHANGES:
-            return _of_collection(run, node, name, receiver, arguments, keywords)
-        found = _strict_method(run, receiver, name, arguments, keywords)
-        if found is not None:
-            return found
-        if name in ("get", "items", "values", "keys", "pop") and isinstance(receiver.value, dict):
-            return _of_known_dict(run, node, name, receiver, arguments)
-        if isinstance(receiver.value, str) and name == "join":
-            return RUN | (values[0] & MARKS if values else NOTHING)
+        return _of_known(run, node, name, receiver, arguments, keywords)
+    return vague([frozenset({receiver}), *arguments, *keywords.values()])
+
+
+def _of_known(
+    run: Runner,
+    node: ast.AST,
+    name: str,
+    receiver: Known,
+    arguments: list[Value],
+    keywords: Keywords,
+) -> Value:
+    """A method of a value of the interpreter."""
+    values = [*arguments, *keywords.values()]
+    if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
+        if name in _LOGS:
+            run.event(node, "log", "logs")
+            return run.engine.elements.known(None)
+        return vague(values)
+    if receiver.value is dict and name == "fromkeys":
+        return _from_keys(run, node, arguments)
+    if isinstance(receiver.value, list | dict | set) and name in _CHANGES:
+        return _of_collection(run, node, name, receiver, arguments, keywords)
+    found = _strict_method(run, receiver, name, arguments, keywords)
+    if found is not None:
+        return found
+    if name in ("get", "items", "values", "keys", "pop") and isinstance(receiver.value, dict):
+        return _of_known_dict(run, node, name, receiver, arguments)
+    if isinstance(receiver.value, str) and name == "join":
+        return RUN | (values[0] & MARKS if values else NOTHING)
+    for value in values:
+        run.engine.hand_out(value)
     return vague([frozenset({receiver}), *values])
 
 
@@ -103,6 +124,16 @@ _LOGS = frozenset(
 _CHANGES = frozenset(
     {"append", "extend", "add", "insert", "update", "setdefault", "appendleft", "push", "put"}
 )
+
+
+def _from_keys(run: Runner, node: ast.AST, arguments: list[Value]) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    made = run.engine.elements.seq(node, "dict")
+    keys = iterated(run, node, arguments[0])[0] if arguments else NOTHING
+    value = arguments[1] if len(arguments) > 1 else run.engine.elements.known(None)
+    for each in made if keys else ():
+        store_item(run, each, keys, value)
+    return made | union(arguments) & MARKS
 
 
 def _strict_method(
@@ -166,17 +197,13 @@ def _of_collection(
     if name in ("extend", "update", "extendleft"):
         _extend(run, node, each, arguments, keywords)
         return none
-    if name in ("get", "pop", "setdefault", "popleft", "__getitem__", "popitem"):
-        return _taken(run, name, each, arguments)
-    if name == "copy":
-        return frozenset({each})
+    if name in ("get", "pop", "setdefault", "popleft", "__getitem__", "popitem", "get_nowait"):
+        return _taken(run, node, name, each, arguments)
     made_of = _OF_COLLECTIONS.get(name)
     if made_of is not None:
         return made_of(run, node, each, keywords)
     if name in ("values", "union", "intersection", "difference"):
-        made = engine.elements.one(("values", each), lambda: Seq(node, "list"))
-        run.write(engine.attribute_cell(next(iter(made)), "[]"), run.read(cell))
-        return made
+        return _all_of(run, node, each, arguments if name == "union" else [])
     if name == "keys":
         made = engine.elements.one(("keys of", each), lambda: Seq(node, "list"))
         run.write(
@@ -184,7 +211,27 @@ def _of_collection(
             run.read(engine.attribute_cell(each, "keys")) or RUN,
         )
         return made
+    for value in arguments:
+        engine.hand_out(value)
     return vague(arguments)
+
+
+def _all_of(run: Runner, node: ast.AST, each: Element, others: list[Value]) -> Value:
+    """A list of what a collection, and others, hold."""
+    engine = run.engine
+    made = engine.elements.one(("values", each), lambda: Seq(node, "list"))
+    inner = engine.attribute_cell(next(iter(made)), "[]")
+    run.write(inner, run.read(engine.attribute_cell(each, "[]")))
+    for argument in others:
+        run.write(inner, iterated(run, node, argument)[0])
+    return made
+
+
+def _copied(run: Runner, node: ast.AST, each: Element, keywords: Keywords) -> Value:
+    """`things.copy()`, `pair._replace(name=value)`."""
+    for key, value in keywords.items():
+        owners.store_attribute(run, node, frozenset({each}), key, value)
+    return frozenset({each})
 
 
 def _extend(run: Runner, node: ast.AST, each: Element, arguments: list[Value], keywords: Keywords) -> None:
@@ -200,7 +247,7 @@ def _extend(run: Runner, node: ast.AST, each: Element, arguments: list[Value], k
         store_item(run, each, engine.elements.known(key), value)
 
 
-def _taken(run: Runner, name: str, each: Element, arguments: list[Value]) -> Value:
+def _taken(run: Runner, node: ast.AST, name: str, each: Element, arguments: list[Value]) -> Value:
     """One element of a collection, by its key where it is a dict."""
     engine = run.engine
     cell = engine.attribute_cell(each, "[]")
@@ -208,12 +255,14 @@ def _taken(run: Runner, name: str, each: Element, arguments: list[Value]) -> Val
     default = arguments[1] if len(arguments) > 1 else engine.elements.known(None)
     if name == "setdefault":
         store_item(run, each, first, default)
-    if isinstance(each, Seq) and each.kind == "dict":
+    if isinstance(each, Obj):
+        found = joined(run.read(cell), default) if collection(each.cls) is dict else run.read(cell) or RUN
+    elif isinstance(each, Seq) and each.kind == "dict":
         held = item_of_seq(run, each, first) if first else run.read(cell)
         found = joined(held, default)
     else:
-        found = run.read(cell) or RUN
-    return found | (first & MARKS)
+        found = run.read(cell) or engine.stall(node, run.context)
+    return found | (first & MARKS) if found else found
 
 
 def _items_of(run: Runner, node: ast.AST, each: Element, _keywords: Keywords) -> Value:
@@ -244,4 +293,6 @@ def _sorted(run: Runner, node: ast.AST, receiver: Element, keywords: Keywords) -
 _OF_COLLECTIONS: dict[str, Callable[[Runner, ast.AST, Element, Keywords], Value]] = {
     "items": _items_of,
     "sort": _sorted,
+    "copy": _copied,
+    "_replace": _copied,
 }

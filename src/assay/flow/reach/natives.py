@@ -30,11 +30,12 @@ from assay.flow.reach.elements import (
     Seq,
     Thing,
     Value,
+    is_object,
     joined,
     union,
 )
 from assay.flow.reach.items import store_item
-from assay.flow.reach.iterating import iterated
+from assay.flow.reach.iterating import iterated, stepped
 from assay.flow.reach.lifting import marks
 from assay.flow.values import Class, External, Instance, Native, Touched, Unknown
 
@@ -48,7 +49,7 @@ def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Val
     """Call a built-in or modelled function."""
     own: Any = getattr(function, "name", None) or getattr(function, "__name__", "")
     name: str = _NAMES.get(id(function)) or own
-    handler = _HANDLERS.get(name.rpartition(".")[2])
+    handler = HANDLERS.get(name.rpartition(".")[2])
     if handler is not None:
         return handler(run, node, arguments.positional, arguments.keywords)
     values = arguments.values()
@@ -173,7 +174,7 @@ def _collected(kind: str) -> Callable[..., Value]:
             run.write(engine.attribute_cell(element, "[]"), items)
             if kind == "dict":
                 spread_into(run, element, argument)
-                _take_pairs(run, element, items)
+                _take_pairs(run, node, element, items)
         if kind == "dict":
             for name, value in keywords.items():
                 store_item(run, element, engine.elements.known(name), value)
@@ -195,7 +196,7 @@ def with_default(run: Runner, node: ast.AST, arguments: list[Value], keywords: K
     return made
 
 
-def _take_pairs(run: Runner, element: Element, items: Value) -> None:
+def _take_pairs(run: Runner, node: ast.AST, element: Element, items: Value) -> None:
     """What `dict(pairs)` holds."""
     pairs = frozenset(
         e
@@ -204,7 +205,7 @@ def _take_pairs(run: Runner, element: Element, items: Value) -> None:
     )
     for pair in pairs:
         one = frozenset({pair})
-        store_item(run, element, part(run, one, 0), part(run, one, 1))
+        store_item(run, element, part(run, node, one, 0), part(run, node, one, 1))
 
 
 def pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords, *, counted: bool) -> Value:
@@ -226,9 +227,13 @@ def pairs(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keyword
 
 
 def _next(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
-    items = iterated(run, node, arguments[0])[0]
+    """`next(iterator, rest)`."""
+    own = [stepped(run, node, each) for each in arguments[0] if isinstance(each, Obj)]
+    items = joined(
+        iterated(run, node, frozenset(e for e in arguments[0] if not isinstance(e, Obj)))[0], union(own)
+    )
     rest = arguments[1] if len(arguments) > 1 else NOTHING
-    return joined(items, rest) or RUN
+    return joined(items, rest) or run.engine.stall(node, run.context)
 
 
 def _given_back(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
@@ -270,10 +275,22 @@ def _type(run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywor
     return found
 
 
+def _iterator(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
+    """`iter(things)`, `iter(function, last)`."""
+    if len(arguments) > 1:
+        return _mapped(run, node, arguments[:1], keywords)
+    return _collected("list")(run, node, arguments, keywords)
+
+
+def _filtered(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
+    _mapped(run, node, arguments, keywords)
+    return _collected("list")(run, node, arguments[1:], keywords)
+
+
 def _mapped(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     from assay.flow.reach.calling import call_element
 
-    made = run.engine.elements.seq(node, "list")
+    made = run.engine.elements.one(("mapped", node), lambda: Seq(node, "list"))
     items = [iterated(run, node, each)[0] or RUN for each in arguments[1:]]
     for function in arguments[0] - MARKS:
         value = call_element(run, node, function, Arguments(items))
@@ -296,11 +313,11 @@ def ordered(run: Runner, node: ast.AST, functions: Value, items: Value) -> Value
 
 def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
     remarks = NOTHING
+    items = iterated(run, node, arguments[0])[0] if len(arguments) == 1 else union(arguments)
     if "key" in keywords:
-        several = arguments[0] if len(arguments) == 1 else NOTHING
-        items = iterated(run, node, several)[0] if several else union(arguments)
         remarks = ordered(run, node, keywords["key"], items or RUN)
-    return vague(arguments) | remarks
+    objects = frozenset(each for each in items if is_object(each))
+    return (objects or vague(arguments)) | marks(*arguments) | remarks
 
 
 def _any_or_all(*, outcome: bool) -> Callable[..., Value]:
@@ -327,7 +344,7 @@ def _any_or_all(*, outcome: bool) -> Callable[..., Value]:
     return handler
 
 
-_HANDLERS: Mapping[str, Callable[..., Value]] = {
+HANDLERS: Mapping[str, Callable[..., Value]] = {
     "isinstance": _isinstance,
     "hasattr": _hasattr,
     "getattr": _getattr,
@@ -336,9 +353,8 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "tuple": _collected("list"),
     "sorted": _collected("list"),
     "reversed": _collected("list"),
-    "iter": _collected("list"),
+    "iter": _iterator,
     "deque": _collected("list"),
-    "chain": _collected("list"),
     "set": _collected("set"),
     "frozenset": _collected("set"),
     "dict": _collected("dict"),
@@ -359,7 +375,7 @@ _HANDLERS: Mapping[str, Callable[..., Value]] = {
     "id": _dumped,
     "type": _type,
     "map": _mapped,
-    "filter": lambda run, node, a, kw: _collected("list")(run, node, a[1:], kw),
+    "filter": _filtered,
     "any": _any_or_all(outcome=True),
     "all": _any_or_all(outcome=False),
     "min": _largest,

@@ -173,9 +173,10 @@ class Overlay:
         self._pair(a, b)
         return self._other[id(a)] is b
 
-    def counterpart(self, value: Any) -> Any:
+    def counterpart(self, value: Instance) -> Instance:
         """What stands in run B for an object of run A."""
-        return self._other.get(id(value), value)
+        found: Instance = self._other.get(id(value), value)
+        return found
 
     def counterparts(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same for several."""
@@ -466,7 +467,10 @@ class Overlay:
 
     def _is_done(self) -> bool:
         if self._first is None:
-            if not any(each.level >= SOMETIMES for each in self.found.effects):
+            strong = (
+                each for each in self.found.effects if each.what != "log"
+            )  # a line of the log says little
+            if not any(each.level >= SOMETIMES for each in strong):
                 return False
             self._first = self.count
         return self.count > self._first + MAX_RUNS_AFTER

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
+from collections import Counter, OrderedDict, deque
+from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
+from assay.flow.classes import collection
 from assay.flow.reach.arguments import Arguments
 from assay.flow.reach.elements import (
     ALWAYS,
@@ -107,11 +109,14 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Doubt):
         return frozenset({each})
     if isinstance(each, Seq):
-        known = name.startswith("__") or any(hasattr(kind, name) for kind in (list, dict, set, tuple, deque))
+        known = name.startswith("__") or any(hasattr(kind, name) for kind in _COLLECTIONS)
         return engine.elements.method(name, each) if known else NOTHING
     if isinstance(each, Method | Closure) and name == "__name__":
         return RUN
     return RUN
+
+
+_COLLECTIONS = (list, dict, set, tuple, deque, OrderedDict, Counter, Queue)
 
 
 def of_known(run: Runner, node: ast.AST, each: Known, name: str) -> Value:
@@ -221,6 +226,9 @@ def of_object(run: Runner, node: ast.AST, each: Obj, name: str, *, has_default: 
         return found
     if isinstance(cls, Class) and engine.class_attribute(cls, "__getattr__") is not MISSING:
         return RUN
+    plain = collection(cls)
+    if plain is not None and (hasattr(plain, name) or name == "_replace"):
+        return engine.elements.method(name, each)
     if isinstance(cls, Class) and cls.is_open and name in _OF_MODULES:
         return engine.elements.method(name, each)
     return NOTHING
@@ -317,6 +325,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
         elif isinstance(each, Known):
             _store_known(run, each, name, value)
         elif isinstance(each, Thing):
+            engine.hand_out(value)
             run.write(engine.cell(("thing", name)), value)
 
 

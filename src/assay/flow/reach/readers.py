@@ -10,7 +10,7 @@ from typing import Any
 from assay.flow.comparison import Read
 from assay.flow.namesakes import Namesakes
 from assay.flow.reach.context import Context
-from assay.flow.reach.elements import MARKS, NEVER, Known, Obj
+from assay.flow.reach.elements import MARKS, NEVER, Element, Known, Obj, Seq, Value, is_object
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.loading import Loading
 from assay.flow.resolution import Guard
@@ -49,7 +49,8 @@ class Readers:
         for context in engine.contexts.values():
             if context.level > NEVER and context.runs:
                 self._reached.setdefault(context.node, []).append(context)
-        self._built = self._classes_built()
+        self._built = self._classes_built() | engine.i.built
+        self._out = out_of_sight(engine)
         self._reasons: dict[ast.AST, Reason | None] = {}
         self._holders: dict[str, bool] = {}
         self._open: dict[ast.AST, int] = {}
@@ -110,7 +111,7 @@ class Readers:
                 "same",
                 "reads it of another object, or of one that is equal",
             )
-        if scope.function in self.engine.folding.functions:
+        if scope.function in self.engine.i.ran:  # start-up code, or all that it reads is known
             return self._read(
                 mention.module, mention.node, function, "same", "has the same result in both runs"
             )
@@ -220,6 +221,8 @@ class Readers:
     def _why_not(self, module: Module, scope: Scope, depth: int) -> Reason | None:
         """Why a function, or a module's own level, is not reached; None if that could not be told."""
         function = scope.function
+        if function in self.engine.i.ran:
+            return None
         if not self._loading.may_be(module.name):
             return Reason(None, f"{module.file} is not loaded here")
         if function is None:
@@ -255,12 +258,25 @@ class Readers:
 
     def _search(self, module: Module, scope: Scope, function: Any, depth: int) -> Reason | None:
         if scope.cls is not None and scope.cls.name not in self._built:
+            if function.name in _OF_CLASSES or any(_is_type(base) for base in scope.cls.bases):
+                return None
             return self._class_not_built(module, scope.cls, depth)
+        if scope.cls is not None and _is_hook(function.name):
+            return None  # Python itself calls it
         callers = self.sites.callers(module, function)
         if not callers:
             alone = scope.cls is None and scope.qualname == function.name and not function.decorator_list
             return Reason(None, f"nobody calls {function.name}") if alone else None
+        if any(call.kind == "construction" for call in callers):
+            return None  # a library may call it, of the objects that are made there
+        may_come_back = scope.cls is not None and scope.cls.name in self._out
+        if may_come_back and any(map(self._asks_outside, callers)):
+            return None
         return self._of_all(callers, depth)
+
+    def _asks_outside(self, call: Call) -> bool:
+        """Whether what is called there came from outside, and may be anything that went there."""
+        return call.node in self.engine.asked_outside
 
     def _class_not_built(self, module: Module, cls: ast.ClassDef, depth: int) -> Reason | None:
         says = f"no {cls.name} is built here"
@@ -268,7 +284,10 @@ class Readers:
             return Reason(None, f"{cls.name} belongs to other models")
 
         def search() -> Reason | None:
-            found = self._of_all(self.sites.constructions(module, cls), depth)
+            calls = self.sites.constructions(module, cls)
+            if any(map(self._asks_outside, calls)):
+                return None
+            found = self._of_all(calls, depth)
             return Reason(found.guard, says) if found is not None else None
 
         return self._once(cls, Reason(None, says), depth, search)
@@ -309,16 +328,14 @@ class Readers:
         """Why a place that names a function does not lead to it; None if it may."""
         if call.kind not in _LEADING:
             return Reason(None, "it is only named as a type")
+        if call.kind == "string" and isinstance(self.sites.parent(call.module, call.node), ast.Compare):
+            return Reason(None, "a text is only compared with its name")
         scope = call.scope
         if scope.function is None:
-            if not self._loading.may_be(call.module.name):
-                return Reason(None, f"{call.module.file} is not loaded here")
-            if call.kind == "decorator" or self._is_stored(call):
-                return Reason(None, f"{call.module.file} only registers it")
-            if scope.cls is None or not self._is_in_lambda(call) or scope.cls.name in self._built:
-                return None
-            return self._class_not_built(call.module, scope.cls, depth + 1)  # default_factory=lambda: ...
+            return self._module_does_not(call, depth)
         if scope.function not in self._reached:
+            if scope.function in self.engine.i.ran:  # then what it leads to has been run as well
+                return Reason(None, "the calls of that name go to other objects here")
             return self._why_not(call.module, scope, depth + 1)
         guard = self._kept_away(call.module, scope)
         if guard is not None:
@@ -327,7 +344,20 @@ class Readers:
             )
         if call.kind in ("string", "reference"):
             return self._is_kept(call)
+        if call.call is not None and call.node not in self.engine.asked:
+            return None
         return Reason(None, "the calls of that name go to other objects here")
+
+    def _module_does_not(self, call: Call, depth: int) -> Reason | None:
+        """The same for a place at a module's own level."""
+        cls = call.scope.cls
+        if not self._loading.may_be(call.module.name):
+            return Reason(None, f"{call.module.file} is not loaded here")
+        if call.kind == "decorator" or self._is_stored(call):
+            return Reason(None, f"{call.module.file} only registers it")
+        if cls is None or not self._is_in_lambda(call) or cls.name in self._built:
+            return None
+        return self._class_not_built(call.module, cls, depth + 1)  # default_factory=lambda: ...
 
     def _is_kept(self, call: Call) -> Reason | None:
         """A function or class that is used as a value was followed, unless it went outside the tree."""
@@ -335,6 +365,45 @@ class Readers:
         if call.kind == "reference" and name and name not in self.engine.escaped:
             return Reason(None, f"what {call.scope.qualname} does with {name} leads to no call here")
         return None
+
+
+def out_of_sight(engine: Engine) -> frozenset[str]:
+    """Names of classes, and of their bases, of which an object may come back from outside the tree: it was
+    handed out, or an object that was holds it.
+    """
+    held: dict[Element, list[Value]] = {}
+    for label, cell in engine.cells.items():
+        if label[0] == "attribute":
+            held.setdefault(label[1], []).append(cell.value)
+    seen: set[Element] = set()
+    waiting = list(engine.handed_out)
+    names: set[str] = set()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        owner = each.value if isinstance(each, Known) else each
+        cls = getattr(owner, "cls", None)
+        if isinstance(cls, Class):
+            names.update(base.name for base in cls.line if isinstance(base, Class))
+        own = owner.attributes.values() if isinstance(owner, Instance) else ()
+        for value in (*held.get(each, ()), *map(engine.lift, own)):
+            waiting += [e for e in value if isinstance(e, Seq) or is_object(e)]
+    return frozenset(names)
+
+
+_OF_CLASSES = frozenset({"__init_subclass__", "__class_getitem__"})
+"""Methods that need no object."""
+
+
+def _is_type(base: ast.expr) -> bool:
+    """Whether what a class derives from makes classes."""
+    return getattr(base, "id", getattr(base, "attr", "")) in ("type", "ABCMeta", "EnumMeta")
+
+
+def _is_hook(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def _is_of_models(module: Module) -> bool:

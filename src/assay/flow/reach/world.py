@@ -184,6 +184,7 @@ _HANDING_ON = frozenset(
 def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     """Call something outside the tree, by its dotted name or by where it came from."""
     values = arguments.values()
+    run.engine.asked_outside.update((node, getattr(node, "func", node)))
     last = label.rpartition(".")[2]
     if last in _STARTING and "target" in arguments.keywords:
         return _started(run, node, last, arguments.keywords)
@@ -193,10 +194,6 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
             return special
     if label == "types.MethodType" and len(arguments.positional) == _FUNCTION_AND_OBJECT:
         return _bound_to(run, *arguments.positional)
-    if label == "collections.defaultdict":
-        from assay.flow.reach.natives import with_default  # natives call what is outside, too
-
-        return with_default(run, node, arguments.positional, arguments.keywords)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
     remarks = marks(*values) | _differing(run, arguments) | escape(run, node, values)
@@ -343,6 +340,7 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> Value:
 
     remarks = NOTHING
     for value in (*values, *_held(run, values)):
+        run.engine.hand_out(value)
         for each in value - MARKS:
             inner = each.function if isinstance(each, Method) else getattr(each, "value", None)
             callable_known = isinstance(each, Known) and isinstance(
@@ -356,8 +354,10 @@ def escape(run: Runner, node: ast.AST, values: list[Value]) -> Value:
                 level = run.level
                 run.level = min(level, SOMETIMES)
                 run.repeats += 1
-                count = _count(each)
-                remarks = remarks | (call_element(run, node, each, Arguments([RUN] * count)) & MARKS)
+                count = required(each)
+                made = call_element(run, node, each, Arguments([RUN] * count))
+                run.engine.hand_out(made)
+                remarks = remarks | (made & MARKS)
                 run.repeats -= 1
                 run.level = level
     return remarks
@@ -371,7 +371,8 @@ def _held(run: Runner, values: list[Value]) -> Iterable[Value]:
                 yield run.read(run.engine.attribute_cell(each, "[]"))
 
 
-def _count(each: object) -> int:
+def required(each: object) -> int:
+    """How many arguments a function takes at least."""
     function: object = each
     for name in ("function", "value"):
         if getattr(function, name, None) is not None:
