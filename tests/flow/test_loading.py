@@ -42,7 +42,7 @@ def loading(tmp_path: Path) -> Loading:
     for name in ("__init__", "one"):
         (folder / "registry" / f"{name}.py").write_text("")
     modules = Modules(tmp_path)
-    engine = SimpleNamespace(touched_modules={"pkg.entry": None})
+    engine = SimpleNamespace(touched_modules={"pkg.entry": None}, i=SimpleNamespace(ran={}))
     return Loading(cast(Any, engine), Sites(modules, "pkg"), modules, frozenset({"pkg.registry"}))
 
 
