@@ -142,3 +142,31 @@ def test_a_method_is_told_apart_by_a_text(compare: Compare) -> None:
         "    second = runner.make('new' if args.fast else 'old')\n"
     )
     assert compare(worker, "--fast").outcome == "raises"
+
+
+def test_a_comparison_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What only run B comes to is as new to the next comparison as it was to the first."""
+    worker = (
+        "import contextlib, zmq\n"
+        "@contextlib.contextmanager\n"
+        "def device(number):\n"
+        "    zmq.send(0)\n"
+        "    yield number\n"
+        "def load(number):\n"
+        "    if number > 0: raise ValueError('no such device')\n"
+        "    zmq.send(number)\n"
+        "def main(args):\n"
+        "    zmq.send(args.decode_gap)\n"
+        "    with device(1 if args.fast else 0) as number: load(number)\n"
+    )
+    write(tmp_path, worker=worker)
+    command = words("--model-path", "m")
+    run_a = baseline(engine_source(tmp_path), Facts(), command)
+
+    def ask(*option: str, field: str) -> Difference:
+        return run_a.alternative([*command, *words(*option)]).difference((field,))
+
+    first = ask("--fast", field="fast")
+    assert (first.outcome, first.message) == ("raises", "no such device")
+    assert ask("--decode-gap", "7", field="decode_gap").outcome == "effect"
+    assert ask("--fast", field="fast") == first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.flow import classes
@@ -44,11 +44,12 @@ def make_function(i: Interpreter, node: Any, frame: Frame) -> Function:
     for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         if default is not None:
             made.kwdefaults[argument.arg] = i.evaluate(default, frame)
-    made.generates = not isinstance(node, ast.Lambda) and _generates(node, frame.module.module.lines)
+    made.generates = not isinstance(node, ast.Lambda) and generates(node, frame.module.module.lines)
     return made
 
 
-def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> bool:
+def generates(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
+    """Whether a call of the function makes a generator; `lines` are its module's."""
     if node not in _GENERATES:
         own = lines[node.lineno - 1 : node.end_lineno]  # the word is looked for first: a walk takes longer
         _GENERATES[node] = any("yield" in line for line in own) and _yields(node.body)

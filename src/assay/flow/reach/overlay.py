@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from assay.flow.reach.engine import Engine
 
 MAX_RUNS = 700
-MAX_RUNS_AFTER = 60
+MAX_RUNS_AFTER = 300
 MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 8
@@ -463,7 +463,9 @@ class Overlay:
         if self.level(context) < ALWAYS:
             return False
         assert self._first is not None
-        return context.runs == 0 or context in self._mourning or self.count < self._first + MAX_OTHERS_AFTER
+        if context.runs == 0 or context in self._mourning or self.count < self._first + MAX_OTHERS_AFTER:
+            return True
+        return context in self.engine.phases.starting
 
     def _is_done(self) -> bool:
         if self._first is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from assay.flow.calls import generates
 from assay.flow.reach import expressions, importing, reading
 from assay.flow.reach.context import Cell, Context, Death, Edge, Event, Outcome, Path
 from assay.flow.reach.elements import (
@@ -305,6 +306,9 @@ class Runner:
             return self.outcome
         if self.block(node.body):
             self.outcome.returns = joined(self.outcome.returns, self.engine.elements.known(None))
+        if self.outcome.returns and generates(node, self.state.module.lines):
+            made = self.engine.elements.seq(node, "generator")  # what it returns only ends it
+            self.outcome.returns = made | (self.outcome.returns & MARKS)
         return self.outcome
 
     def block(self, statements: list[ast.stmt]) -> bool:

@@ -25,7 +25,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import lifted, marks
-from assay.flow.values import Decorated, Function, Instance, Partial, Wrapped
+from assay.flow.values import Decorated, Function, Instance, Native, Partial, Wrapped
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -196,6 +196,11 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         return _bound_to(run, *arguments.positional)
     if label in _CONTAINERS:
         return _contained(run, node, label, arguments.positional)
+    if last == "set_device" and arguments.positional:
+        absent = _absent_devices(run, arguments.positional[0])
+        if absent:
+            run.die(node, "RuntimeError", f"CUDA error: invalid device ordinal ({absent[0]})")
+            return NOTHING
     remarks = marks(*values) | _differing(run, arguments) | escape(run, node, values)
     kind = effect_of(label, last)
     if label in _SAME_AGAIN and run.base is not None and node not in run.base:
@@ -206,6 +211,16 @@ def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
         )
     made = run.engine.elements.thing(f"{label}()") if label[:1] not in ("", "?") else RUN
     return made | remarks if remarks else made
+
+
+def _absent_devices(run: Runner, wanted: Value) -> list[int]:
+    """The numbers of devices that the machine has not: each rank sets its own, and each rank is started."""
+    counted = run.i.outside.known(run.i, "torch.cuda.device_count")
+    there = counted.run(run.i) if isinstance(counted, Native) else None
+    if not isinstance(there, int):
+        return []
+    numbers = [each.value for each in wanted if isinstance(each, Known)]
+    return sorted(each for each in numbers if isinstance(each, int) and each >= max(there, 1))
 
 
 def _differing(run: Runner, arguments: Arguments) -> Value:
