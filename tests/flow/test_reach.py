@@ -9,7 +9,7 @@ import pytest
 from tests.flow.oracle import engine_source, words
 from tests.flow.small_engine import write
 
-from assay.facts import Facts
+from assay.facts import Fact, Facts
 from assay.flow import Difference, baseline
 
 Compare = Callable[..., Difference]
@@ -146,18 +146,19 @@ def test_a_method_is_told_apart_by_a_text(compare: Compare) -> None:
 
 def test_a_comparison_leaves_nothing_behind(tmp_path: Path) -> None:
     """What only run B comes to is as new to the next comparison as it was to the first."""
+    chain = "\n".join(
+        f"def load{n}(number):\n    zmq.send({n})\n    return load{n + 1}(number)" for n in range(60)
+    )
     worker = (
-        "import contextlib, zmq\n"
-        "@contextlib.contextmanager\n"
-        "def device(number):\n"
-        "    zmq.send(0)\n"
-        "    yield number\n"
-        "def load(number):\n"
+        f"import zmq\n{chain}\n"
+        "def load60(number):\n"
         "    if number > 0: raise ValueError('no such device')\n"
         "    zmq.send(number)\n"
+        "    return number\n"
         "def main(args):\n"
+        "    zmq.send(args.fast)\n"
         "    zmq.send(args.decode_gap)\n"
-        "    with device(1 if args.fast else 0) as number: load(number)\n"
+        "    load0(1 if args.fast else 0)\n"
     )
     write(tmp_path, worker=worker)
     command = words("--model-path", "m")
@@ -170,3 +171,24 @@ def test_a_comparison_leaves_nothing_behind(tmp_path: Path) -> None:
     assert (first.outcome, first.message) == ("raises", "no such device")
     assert ask("--decode-gap", "7", field="decode_gap").outcome == "effect"
     assert ask("--fast", field="fast") == first
+
+
+def test_a_rank_without_a_device_ends_the_start(tmp_path: Path) -> None:
+    worker = (
+        "import contextlib, torch\n"
+        "@contextlib.contextmanager\n"
+        "def chosen(number):\n"
+        "    if number >= 0:\n"
+        "        yield number\n"
+        "        return\n"
+        "    yield 0\n"
+        "def main(args):\n"
+        "    with chosen(args.decode_gap - 40) as number: torch.cuda.set_device(number)\n"
+    )
+    write(tmp_path, worker=worker)
+    command = words("--model-path", "m")
+    facts = Facts(facts=(Fact(name="accelerator.count", value=2, source="stated"),))
+    run_a = baseline(engine_source(tmp_path), facts, command)
+    for gap, outcome in ((41, "effect"), (42, "raises")):
+        run_b = run_a.alternative([*command, *words("--decode-gap", str(gap))])
+        assert run_b.difference(("decode_gap",)).outcome == outcome
