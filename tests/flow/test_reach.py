@@ -116,6 +116,32 @@ def test_what_is_not_known(compare: Compare, worker: str) -> None:
     assert compare(f"import zmq\n{worker}", "--decode-gap", "7", other=other, third=third).outcome == "open"
 
 
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "dataclasses.asdict(args)['fast']",
+        "vars(args)['fast']",
+        "args.__dict__['fast']",
+        "copy.copy(args).fast",
+        "copy.deepcopy(args).fast",
+        "copy.deepcopy([args])[0].fast",
+        "dataclasses.replace(args, decode_gap=1).fast",
+        "getattr(args, 'fa' + 'st')",
+        "Holder(args).held().fast",
+        "[Holder(args)][0].args.fast",
+    ],
+)
+def test_an_option_is_taken_with_others(compare: Compare, taken: str) -> None:
+    worker = (
+        "import copy, dataclasses, zmq\n"
+        "class Holder:\n"
+        "    def __init__(self, args): self.args = args\n"
+        "    def held(self): return self.args\n"
+        f"def main(args):\n    zmq.send({taken})\n    if {taken}: zmq.send(2)"
+    )
+    assert compare(worker, "--fast").outcome == "effect"
+
+
 def test_the_last_of_several_that_raise_ends_the_start(compare: Compare) -> None:
     """Each is looked at when its turn comes; only then the caller has nothing left."""
     classes = "\n".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from assay.flow import classes
@@ -89,8 +90,7 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     if name == "__class__":
         return cls
     if name == "__dict__":
-        takes_all(i, owner)
-        return owner.attributes
+        return _whole(i, owner)
     value = classes.class_attribute(cls, name)
     if value is not MISSING:
         return _bound(i, value, owner, cls)
@@ -105,6 +105,23 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
             f"attribute {name} of {cls.name}, whose base is not modelled", ("attribute", id(owner), name)
         )
     return MISSING
+
+
+def _whole(i: Interpreter, owner: Instance) -> dict[str, Any]:
+    takes_all(i, owner)
+    for _ in all_of(i, owner):
+        pass  # each is noted as read
+    return owner.attributes
+
+
+def all_of(i: Interpreter, owner: Instance) -> Iterator[tuple[str, Any]]:
+    """The attributes that an object has of its own; that each is read is noted."""
+    strict = i.machine.strict
+    if strict is not None:
+        owner = strict.kept.counterpart(owner)
+    for name, value in list(owner.attributes.items()):
+        kept = MISSING if strict is None else _noted(strict, owner, name)
+        yield name, value if kept is MISSING else kept
 
 
 def _noted(strict: Strict, owner: Instance, name: str) -> Any:

@@ -145,7 +145,9 @@ _PLAIN_TYPES: dict[Any, Any] = {VList: list, VDict: dict, VSet: set}
 def _vars(i: Interpreter, value: Any = None) -> Any:
     value = i.force(value)
     attributes.takes_all(i, value)
-    return value.attributes if isinstance(value, Instance) else i.machine.unknown("vars()")
+    if not isinstance(value, Instance):
+        return i.machine.unknown("vars()")
+    return attributes.get(i, value, "__dict__")
 
 
 def _id(_i: Interpreter, _value: Any) -> Any:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from assay.flow.values import Choice, Instance, VDict, VList, VSet
 
+Attributes = Callable[[Instance], Iterable[tuple[str, Any]]]
+"""The names and values of an object's attributes."""
 
-def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
+
+def _attributes(owner: Instance) -> Iterable[tuple[str, Any]]:
+    return owner.attributes.items()
+
+
+def deep_copy(value: Any, copies: dict[int, Any], attributes: Attributes = _attributes) -> Any:
     """The value with its own objects and collections; classes, functions and constants are shared.
 
-    `copies` holds, by identity of the original, every copy that was made.
+    `copies` holds, by identity of the original, every copy that was made; `attributes` tells what an object
+    has.
     """
     if id(value) in copies:
         return copies[id(value)]
@@ -18,21 +27,22 @@ def deep_copy(value: Any, copies: dict[int, Any]) -> Any:
     if kind is Instance:
         made = copies[id(value)] = Instance(value.cls)
         made.origins = dict(value.origins)
-        for name, each in value.attributes.items():
-            made.attributes[name] = deep_copy(each, copies)
+        for name, each in attributes(value):
+            made.attributes[name] = deep_copy(each, copies, attributes)
         return made
     if kind is VList:
         collected = copies[id(value)] = VList()
-        collected.extend(deep_copy(each, copies) for each in value)
+        collected.extend(deep_copy(each, copies, attributes) for each in value)
         return collected
     if kind is VDict:
         mapped = copies[id(value)] = VDict()
         for key, each in value.items():
-            mapped[key] = deep_copy(each, copies)
+            mapped[key] = deep_copy(each, copies, attributes)
         return mapped
     if kind is VSet:
         copies[id(value)] = VSet(value)
         return copies[id(value)]
     if kind is Choice:
-        return Choice(value.test, deep_copy(value.yes, copies), deep_copy(value.no, copies))
-    return tuple(deep_copy(each, copies) for each in value) if kind is tuple else value
+        yes, no = (deep_copy(each, copies, attributes) for each in (value.yes, value.no))
+        return Choice(value.test, yes, no)
+    return tuple(deep_copy(each, copies, attributes) for each in value) if kind is tuple else value

@@ -15,7 +15,6 @@ from assay.flow.values import (
     Instance,
     Library,
     Native,
-    NotPure,
     Partial,
     Symbol,
     Unknown,
@@ -86,7 +85,8 @@ def _asdict(i: Interpreter, owner: Any, **_keywords: Any) -> Any:
     owner = i.force(owner)
     if isinstance(owner, Instance) and isinstance(owner.cls, Class) and owner.cls.fields is not None:
         attributes.takes_all(i, owner)
-        return VDict({name: owner.attributes.get(name) for name, _ in owner.cls.fields})
+        own = dict(attributes.all_of(i, owner))
+        return VDict({name: own.get(name) for name, _ in owner.cls.fields})
     return i.machine.unknown("asdict of something that is no dataclass")
 
 
@@ -96,15 +96,13 @@ def _replace(i: Interpreter, owner: Any, **changes: Any) -> Any:
         return i.machine.unknown("replace of something that is no dataclass")
     attributes.takes_all(i, owner)
     made = Instance(owner.cls)
-    made.attributes.update(owner.attributes | changes)
+    made.attributes.update(dict(attributes.all_of(i, owner)) | changes)
     return made
 
 
 def _copy(i: Interpreter, value: Any, *_rest: Any) -> Any:
     copies: dict[int, Any] = {}
-    made = deep_copy(i.force(value), copies)
-    if i.machine.strict is not None and any(isinstance(each, Instance) for each in copies.values()):
-        raise NotPure("a copy of objects")
+    made = deep_copy(i.force(value), copies, lambda owner: attributes.all_of(i, owner))
     if id(i.outside.record) in copies:
         attributes.takes_all(i, i.outside.record)
     return made
@@ -141,7 +139,7 @@ def _shallow(i: Interpreter, value: Any) -> Any:
     if isinstance(value, Instance):
         attributes.takes_all(i, value)
         made = Instance(value.cls)
-        made.attributes.update(value.attributes)
+        made.attributes.update(attributes.all_of(i, value))
         return made
     return value.copy() if isinstance(value, list | dict | set) else value
 
