@@ -29,7 +29,6 @@ SPREAD = 11
 CHOSEN = sorted(ALL if os.environ.get("ASSAY_MUTATIONS") else ALL[::SPREAD], key=group_of)
 
 KNOWN: dict[str, str] = {
-    "eplb-without-ep-check": "the recorder that a module holds at first is taken for one that may start",
     "request-level-with-logging-on": "wrong before it already, see the case of that option",
     "outlines-is-the-default": "unknown after: what a module does on import with a variable is not followed",
     "cutlass-block-fp8-everywhere": "wrong before it already: which FP8 method a layer has is open",
