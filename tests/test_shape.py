@@ -48,7 +48,7 @@ def test_every_dependency_is_imported_and_has_its_reason() -> None:
 
 ROOMS = (
     *("bench", "cli", "deployment", "diagnostics", "engines", "findings", "flow", "hosts", "reports"),
-    *("decisions", "facts", "journal", "rollout", "source", "stats"),
+    *("bounds", "candidates", "decisions", "facts", "journal", "rollout", "source", "stats"),
 )
 
 

@@ -2,18 +2,23 @@
 
 from assay.engines import probes
 from assay.engines.areas import RANKS, area_of, feature
+from assay.engines.effects import EFFECTS, Effect, effect_of, effects_table
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
 from assay.engines.words import key_of, model_of, server_of, url_of, value_of
 
 __all__ = [
+    "EFFECTS",
     "ENGINES",
     "RANKS",
+    "Effect",
     "Engine",
     "OptionHistory",
     "Server",
     "area_of",
+    "effect_of",
+    "effects_table",
     "engine_named",
     "feature",
     "find_server",

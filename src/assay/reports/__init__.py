@@ -2,6 +2,7 @@
 
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.bench_html import bench_html
+from assay.reports.bounds import bounds_text
 from assay.reports.compare import compare_json, compare_text
 from assay.reports.decision import decision_text
 from assay.reports.explain import explain_text, together_text
@@ -30,6 +31,7 @@ __all__ = [
     "bench_html",
     "bench_ladder",
     "bench_text",
+    "bounds_text",
     "compare_json",
     "compare_text",
     "decision_text",
