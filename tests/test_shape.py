@@ -48,19 +48,8 @@ def test_every_dependency_is_imported_and_has_its_reason() -> None:
 
 
 ROOMS = (
-    *("bench", "cli", "deployment", "diagnostics", "engines", "findings", "flow", "hosts", "reports"),
-    *(
-        "bounds",
-        "candidates",
-        "decisions",
-        "facts",
-        "journal",
-        "quality",
-        "rollout",
-        "search",
-        "source",
-        "stats",
-    ),
+    *("bench", "bounds", "candidates", "cli", "decisions", "deployment", "diagnostics", "engines", "facts"),
+    *("findings", "flow", "hosts", "journal", "quality", "reports", "rollout", "search", "source", "stats"),
 )
 
 
