@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from statistics import NormalDist
 from typing import NamedTuple
 
 from assay.decisions.rule import ConfirmationRule, Decision, LevelEffect, LevelVerdict, Outcome, Reason
-from assay.stats import Noise, PairedMean, boundaries, paired_mean, t_quantile
+from assay.stats import Noise, PairedMean, boundaries, normal_below, paired_mean, t_quantile
 
-_NORMAL = NormalDist()
-_POWER = 0.8
+_FOUR_IN_FIVE = 0.8416212335729143
+"""Standard deviations below which four in five values lie."""
 _HOPELESS = 0.1
 """A confirmation ends where the smallest gain that matters has less than this chance to be shown."""
 _HARMED = 0.05
@@ -103,7 +102,7 @@ def _look(pairs: int, rule: ConfirmationRule, df: float, *, complete: bool) -> _
 @cache
 def _t(z: float, df: float) -> float:
     """A boundary in standard deviations as one for an estimated spread, by equal probability of the tail."""
-    return t_quantile(_NORMAL.cdf(z), df)
+    return t_quantile(normal_below(z), df)
 
 
 def _effect(name: str, mean: PairedMean, look: _Look | None, rule: ConfirmationRule) -> LevelEffect:
@@ -166,7 +165,7 @@ def _chance(mean: PairedMean, look: _Look, gain: float) -> float:
     left = look.planned - mean.pairs
     needed = _t(look.last, mean.df + left) * mean.spread * math.sqrt(look.planned)
     expected = mean.pairs * mean.mean + left * gain
-    return 1 - _NORMAL.cdf((needed - expected) / (math.sqrt(left) * mean.spread))
+    return normal_below((expected - needed) / (math.sqrt(left) * mean.spread))
 
 
 def _detectable(mean: PairedMean, rule: ConfirmationRule, look: _Look | None) -> float | None:
@@ -176,7 +175,7 @@ def _detectable(mean: PairedMean, rule: ConfirmationRule, look: _Look | None) ->
     if mean.spread < _NO_SPREAD or mean.df < 1:
         return None
     last = look.last if look else boundaries(rule.looks, rule.error)[-1]
-    gain = (_t(last, df) + _NORMAL.inv_cdf(_POWER)) * mean.spread / math.sqrt(planned)
+    gain = (_t(last, df) + _FOUR_IN_FIVE) * mean.spread / math.sqrt(planned)
     return _ratio(gain) - 1
 
 

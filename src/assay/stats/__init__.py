@@ -4,6 +4,7 @@ from assay.stats.change import Change, change
 from assay.stats.groups import TwoGroups, two_groups
 from assay.stats.interval import Interval, batch_means
 from assay.stats.noise import Noise, PairedMean, noise, paired_mean, pooled
+from assay.stats.normal import normal_below
 from assay.stats.sequential import boundaries
 from assay.stats.steady import mser5
 from assay.stats.student import t_quantile
@@ -22,6 +23,7 @@ __all__ = [
     "change",
     "mser5",
     "noise",
+    "normal_below",
     "paired_mean",
     "pooled",
     "quantile",

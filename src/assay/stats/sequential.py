@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from statistics import NormalDist
 
-_NORMAL = NormalDist()
+from assay.stats.normal import normal_below
+
 _POINTS = 400
 _FAR = 9.0
 """Standard deviations beyond which no path is followed."""
@@ -49,7 +49,7 @@ def _boundary(paths: list[tuple[float, float]], look: int, step: int, error: flo
     while high - low > 1e-9:
         middle = (low + high) / 2
         limit = middle * math.sqrt(look)
-        crossed = math.fsum(mass * (1 - _NORMAL.cdf((limit - at) / math.sqrt(step))) for at, mass in paths)
+        crossed = math.fsum(mass * normal_below((at - limit) / math.sqrt(step)) for at, mass in paths)
         low, high = (middle, high) if crossed > error else (low, middle)
     return (low + high) / 2
 
