@@ -26,7 +26,7 @@ from assay.bounds import (
 )
 from assay.deployment import presets
 from assay.deployment.presets import preset_text
-from assay.engines import EFFECTS, ENGINES, effects_table, option_history
+from assay.engines import EFFECTS, ENGINES, effects, option_history
 
 CONFIGS = {each.name: json.loads(preset_text(each)) for each in presets()}
 SIZED = [
@@ -163,6 +163,14 @@ def test_more_work_never_takes_less_time(name: str, concurrency: int, ranks: int
 
 def test_every_option_of_the_table_is_one_of_some_release() -> None:
     flags = option_history(ENGINES["sglang"]).flags
-    table = effects_table(ENGINES["sglang"])
-    assert [field for field in table if f"--{field.replace('_', '-')}" not in flags] == []
-    assert set(table.values()) <= set(EFFECTS)
+    table = effects(ENGINES["sglang"])
+    assert table is not None
+    named = [field for options in table.options.values() for field in options]
+    fields = [getattr(table.fields, name) for name in table.fields.__struct_fields__]
+    assert [field for field in (*named, *fields) if f"--{field.replace('_', '-')}" not in flags] == []
+    assert len(set(named)) == len(named)
+    assert set(table.options) <= set(EFFECTS)
+
+
+def test_an_engine_without_a_table_has_none() -> None:
+    assert effects(msgspec.structs.replace(ENGINES["sglang"], name="another")) is None

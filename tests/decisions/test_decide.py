@@ -70,7 +70,7 @@ def test_files_have_no_next_look() -> None:
 
 def test_pairs_beyond_the_last_look_do_not_count() -> None:
     later = decide({"64": [*pairs(8, 0.0), *[0.2] * 4]}, "64", known=KNOWN)
-    assert (later.outcome, later.pairs) == ("not_shown", 8)
+    assert (later.outcome, later.pairs, later.left_out) == ("not_shown", 8, 4)
 
 
 def test_without_spread_nothing_is_shown() -> None:

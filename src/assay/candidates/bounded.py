@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from assay._value import Value
 from assay.bounds import (
     Bound,
@@ -13,6 +15,7 @@ from assay.bounds import (
     Machine,
     Measured,
     Profile,
+    Shape,
     Situation,
     Step,
     UnknownShape,
@@ -24,12 +27,13 @@ from assay.bounds import (
     steps,
 )
 from assay.deployment import Accelerator
-from assay.engines import Effect, effect_of
+from assay.engines import Effect, Effects, StepFields, effects
 from assay.errors import InputError
 from assay.findings import Finding, Opened, Triage, Verdict
 
 _NOTHING: tuple[Verdict, ...] = ("dead", "no_op", "already_on", "incompatible")
 _DRAFTS = ("NEXTN", "EAGLE", "EAGLE3", "MTP")
+_WEIGHT_BYTES = {"fp8": 1.0, "w8a8_fp8": 1.0, "w8a8_int8": 1.0, "unquant": 2.0}
 _KV_BYTES = {"fp8_e4m3": 1.0, "fp8_e5m2": 1.0, "fp4_e2m1": 0.5, "nvfp4": 0.5}
 
 
@@ -83,13 +87,18 @@ class Bounds(Value):
 def bounds(opened: Opened, found: Triage, asked: Asked | None = None) -> Bounds:
     """The bounds of a deployment's options."""
     asked = asked or Asked()
+    table = effects(opened.case.engine)
+    if table is None:
+        return Bounds(why_not=f"what options of {opened.case.engine.name} change in a step is not known")
+    if found.failure is not None:
+        return Bounds(why_not="the command does not start")
     try:
-        situation = _situation(opened, asked)
+        situation = _situation(opened, asked, table.fields)
     except (UnknownShape, InputError) as error:
         return Bounds(why_not=str(error))
     floors = steps(situation)
     taken = tuple(step_seconds(situation, step.load) for step in floors)
-    options = sorted(_options(opened, found, situation, asked.profile), key=_place)
+    options = sorted(_options(found, table, situation, asked.profile), key=_place)
     return Bounds(
         steps=floors,
         taken_s=taken,
@@ -98,7 +107,7 @@ def bounds(opened: Opened, found: Triage, asked: Asked | None = None) -> Bounds:
     )
 
 
-def _situation(opened: Opened, asked: Asked) -> Situation:
+def _situation(opened: Opened, asked: Asked, fields: StepFields) -> Situation:
     """The deployment's model, machine and resolved arguments, as far as bounds look at them.
 
     Raises:
@@ -106,14 +115,14 @@ def _situation(opened: Opened, asked: Asked) -> Situation:
         InputError: the table does not say the accelerator's bandwidth.
     """
     accelerator = opened.deployment.hardware.accelerator
-    size = shape(opened.deployment.model.config)
+    size = _stored(shape(opened.deployment.model.config), _resolved(opened, fields.quantization, str, ""))
     if accelerator.memory_bytes_per_s is None:
         raise InputError(f"memory bandwidth of {accelerator.name} is not known")
-    ranks = _resolved(opened, "tp_size", int, 1)
+    ranks = _resolved(opened, fields.ranks, int, 1)
     draft = 0
-    if str(_resolved(opened, "speculative_algorithm", str, "")).upper() in _DRAFTS:
-        draft = _resolved(opened, "speculative_num_steps", int, 0)
-    cache = _KV_BYTES.get(_resolved(opened, "kv_cache_dtype", str, "auto"), 2.0)
+    if str(_resolved(opened, fields.draft_algorithm, str, "")).upper() in _DRAFTS:
+        draft = _resolved(opened, fields.draft_steps, int, 0)
+    cache = _KV_BYTES.get(_resolved(opened, fields.kv_cache_dtype, str, "auto"), 2.0)
     wanted = dict.fromkeys((*asked.concurrency, *(each.concurrency for each in asked.measured)))
     length = asked.accept_length
     if length is None and len(asked.acceptance) >= draft:
@@ -145,6 +154,14 @@ def _resolved(opened: Opened, name: str, kind: type, default: Any) -> Any:
     return value if isinstance(value, kind) and not isinstance(value, bool) else default
 
 
+def _stored(size: Shape, quantization: str) -> Shape:
+    """The size with weights as they are after loading: a format of another name has 4 bits at the least."""
+    if not quantization or size.weight_bytes < 2 or size.expert_bytes < 2:  # config.json says it itself
+        return size
+    found = _WEIGHT_BYTES.get(quantization, 0.5)
+    return msgspec.structs.replace(size, weight_bytes=found, expert_bytes=found)
+
+
 def _peak(accelerator: Accelerator, weight_bytes: float) -> float | None:
     """The highest peak that weights of that size can be multiplied with."""
     wide = accelerator.bf16_flop_per_s or accelerator.fp16_flop_per_s
@@ -155,11 +172,11 @@ def _peak(accelerator: Accelerator, weight_bytes: float) -> float | None:
 
 
 def _options(
-    opened: Opened, found: Triage, situation: Situation, profile: Profile | None
+    found: Triage, table: Effects, situation: Situation, profile: Profile | None
 ) -> Iterator[Bounded]:
     known: dict[Effect, Bound] = {}
     for each in found.findings:
-        effect = effect_of(opened.case.engine, each.field) if each.field else None
+        effect = table.of(each.field) if each.field else None
         if effect is None:
             continue
         profiled = amdahl(profile, effect) if profile is not None else None

@@ -64,7 +64,8 @@ def decide(
     counts = {len(each) for each in levels.values()}
     if primary not in levels or len(counts) != 1 or not min(counts):
         raise ValueError(f"levels with as many pairs each, {primary!r} among them, were expected")
-    pairs = min(counts.pop(), rule.looks[-1])
+    given = counts.pop()
+    pairs = min(given, rule.looks[-1])
     means = {name: paired_mean(each[:pairs], known.get(name)) for name, each in levels.items()}
     look = _look(pairs, rule, means[primary].df, complete=complete)
     ordered = sorted(means, key=lambda name: name != primary)
@@ -79,6 +80,7 @@ def decide(
         levels=effects,
         pairs=pairs,
         starts=2 * pairs,
+        left_out=given - pairs,
         detectable=_detectable(means[primary], rule, look),
         rule=rule,
     )

@@ -81,6 +81,8 @@ class Decision(Value):
     """Pairs that were looked at."""
     starts: int
     """Starts of the server that these took."""
+    left_out: int = 0
+    """Pairs beyond the last look, which do not count."""
     detectable: float | None = None
     """The smallest gain, as a share, that all planned pairs would show four times in five; `None` where the
     spread is not known."""

@@ -2,7 +2,7 @@
 
 from assay.engines import probes
 from assay.engines.areas import RANKS, area_of, feature
-from assay.engines.effects import EFFECTS, Effect, effect_of, effects_table
+from assay.engines.effects import EFFECTS, Effect, Effects, StepFields, effects
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
@@ -13,12 +13,13 @@ __all__ = [
     "ENGINES",
     "RANKS",
     "Effect",
+    "Effects",
     "Engine",
     "OptionHistory",
     "Server",
+    "StepFields",
     "area_of",
-    "effect_of",
-    "effects_table",
+    "effects",
     "engine_named",
     "feature",
     "find_server",

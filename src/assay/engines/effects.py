@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from assay._value import Value
 from assay.engines.engine import Engine
 
 Effect = Literal[
@@ -33,23 +34,47 @@ prompts are cut; `none` no effect on speed that is meant."""
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
+class StepFields(Value):
+    """Names of the engine's fields that say how a step is computed."""
+
+    ranks: str
+    """Tensor-parallel ranks."""
+    draft_algorithm: str
+    """How tokens are drafted."""
+    draft_steps: str
+    """How many."""
+    kv_cache_dtype: str
+    """Format of the KV cache."""
+    quantization: str
+    """Format that weights are brought into at load."""
+
+
+class Effects(Value):
+    """One engine's table."""
+
+    fields: StepFields
+    """How a deployment computes a step."""
+    options: dict[Effect, tuple[str, ...]]
+    """Fields of the options with each effect."""
+
+    def of(self, field: str) -> Effect | None:
+        """What the option of that field changes; `None` where the table does not say."""
+        return next((effect for effect, options in self.options.items() if field in options), None)
+
+
 @functools.cache
-def _table(name: str) -> dict[str, Effect]:
-    text = resources.files("assay.engines").joinpath(f"{name}_effects.toml").read_text(encoding="utf-8")
-    table = msgspec.convert(tomllib.loads(text), dict[Effect, tuple[str, ...]])
-    return {option: effect for effect, options in table.items() for option in options}
+def _load(name: str) -> Effects | None:
+    file = resources.files("assay.engines").joinpath(f"{name}_effects.toml")
+    if not file.is_file():
+        return None
+    return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Effects)
 
 
-def effect_of(engine: Engine, field: str) -> Effect | None:
-    """What the option of that field changes; `None` where the table does not say.
+def effects(engine: Engine) -> Effects | None:
+    """The table of an engine, or `None` where there is none yet.
 
     >>> from assay.engines import ENGINES
-    >>> effect_of(ENGINES["sglang"], "enable_fused_moe_sum_all_reduce")
+    >>> effects(ENGINES["sglang"]).of("enable_fused_moe_sum_all_reduce")
     'expert_sum'
     """
-    return _table(engine.name).get(field)
-
-
-def effects_table(engine: Engine) -> dict[str, Effect]:
-    """The whole table, by field."""
-    return dict(_table(engine.name))
+    return _load(engine.name)

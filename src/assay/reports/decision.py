@@ -45,6 +45,8 @@ def decision_text(found: Decision | NoDecision, width: int = 80) -> str:
         f"a loss below {100 * rule.margin:.3g} % is none that matters)"
     )
     lines += _wrapped(text, width)
+    if found.left_out:
+        lines += _wrapped(f"  {found.left_out} pairs beyond the last look do not count.", width)
     if found.detectable is not None and found.outcome != "ship":
         text = f"  A gain of {100 * found.detectable:.2g} % would have been shown four times in five."
         lines += _wrapped(text, width)
