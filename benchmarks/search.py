@@ -219,7 +219,7 @@ def _believed(surface: Surface, kind: str) -> tuple[dict[str, Effect], list[int]
     if kind == "none":
         return {}, []
     rng = np.random.default_rng(surface.seed + 31)
-    gains, inert = surface.document["switches"], surface.document["inert"]
+    gains, inert = surface.document.get("switches", {}), surface.document.get("inert", [])
     names = list(gains)
     believed: dict[str, Effect] = {}
     banned = []
