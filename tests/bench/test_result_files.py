@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.bench import FIGURES, Measurement, compare, read_arm, read_run
+from assay.decisions import decide_files
 from assay.errors import InputError
-from assay.reports import compare_json, compare_text
+from assay.reports import compare_json, compare_text, decision_text
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -197,5 +198,7 @@ def test_no_value_in_a_known_file_breaks_the_reader(
         return
     for each in run.measurements:
         assert all(math.isfinite(value) for value in each.figures.values())
-    json.loads(compare_json(found))
-    assert compare_text(found).isprintable() or "\n" in compare_text(found)
+    decision = decide_files(found)
+    json.loads(compare_json(found, decision))
+    for text in (compare_text(found), decision_text(decision)):
+        assert all(line.isprintable() for line in text.splitlines())

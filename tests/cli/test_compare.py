@@ -95,3 +95,41 @@ def test_what_is_asked_wrongly_is_said(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["compare", a, b, "--metric", "speed"]) == 2
     assert "no figure of that name" in capsys.readouterr().err
     assert main(["compare", a, b, "--margin", "60"]) == 0
+
+
+def pairs(folder: Path, gain: float) -> tuple[str, str]:
+    """Four pairs A B, B A, A B, B A at two loads of a machine that drifts; the gain is at the second."""
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    for at, name in enumerate("abbaabba"):
+        lines = []
+        for load, effect in ((1, 0.0), (64, gain)):
+            factor = 1 + 0.002 * at + 0.003 * ((7 * at + load) % 3) + (effect if name == "b" else 0)
+            lines.append({**ONE, "max_concurrency": load, "output_throughput": 100 * load * factor})
+        date = f"2026-01-01T{at:02}:00:00"
+        text = "\n".join(json.dumps({**each, "date": date, "tag": name}) for each in lines)
+        (folder / name / f"{at}.jsonl").write_text(text)
+    return str(folder / "a"), str(folder / "b")
+
+
+@pytest.mark.parametrize(("gain", "outcome"), [(0.05, "ship"), (0.0, "not_shown"), (-0.09, "revert")])
+def test_pairs_of_fresh_starts_give_a_decision(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], gain: float, outcome: str
+) -> None:
+    words = ["compare", *pairs(tmp_path, gain)]
+    main(words)
+    text = capsys.readouterr().out
+    assert f"decision: {outcome.replace('_', ' ')}: " in text
+    assert re.search(r"\n  \* concurrency 64 +[+-]\d+\.\d +[+-]\d+\.\d to [+-]\d+\.\d +[+-]\d+\.\d \w", text)
+    assert "4 pairs, 8 starts" in text
+    assert max(map(len, text.splitlines())) <= 80
+    main([*words, "--json", "--primary", "concurrency 64"])
+    decision = json.loads(capsys.readouterr().out)["decision"]
+    assert (decision["outcome"], decision["pairs"], decision["primary"]) == (outcome, 4, "concurrency 64")
+    assert [each["level"] for each in decision["levels"]] == ["concurrency 64", "concurrency 1"]
+    assert main([*words, "--primary", "concurrency 3"]) == 2
+
+
+def test_runs_in_blocks_give_no_decision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["compare", arm(tmp_path, "a", [100, 101, 99.6]), arm(tmp_path, "b", [110, 111, 109.6])])
+    assert "decision: none; the runs are no pairs" in capsys.readouterr().out

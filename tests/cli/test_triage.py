@@ -154,3 +154,36 @@ def test_the_same_by_python(engine_tree: Callable[[str], Path]) -> None:
     )
     assert found.finding.subkind == "declared_default"
     assert callable(assay.triage)
+
+
+FIVE = {
+    "--enable-fused-moe-sum-all-reduce": ("0.6 % at 1", "0.4 % at 64"),
+    "--enable-flashinfer-allreduce-fusion": ("3.7 % at 1", "0.5 % at 64"),
+    "--triton-attention-reduce-in-fp32": ("217.8 % at 1", "121.5 % at 64"),
+    "--num-continuous-decode-steps": ("217.8 % at 1", "121.5 % at 64"),
+    "--cuda-graph-max-bs": ("217.8 % at 1", "121.5 % at 64"),
+}
+
+
+def test_bounds_stand_beside_verdicts(release: Release, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["triage", str(EXAMPLES / "qwen35-sm120-xbuf.toml"), *release("0.5.10"), "--bounds"]
+    words += ["--measured", "1:121.6", "--measured", "64:1582", "--acceptance", ".85,.67,.51,.36,.31"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    section = " ".join(text.partition("At most")[2].split())
+    assert "at least 7.8 ms; measured 24.9, so 17.1 (69 %) are not explained" in section
+    assert "at least 55.3 ms; measured 122.6, so 67.2 (55 %) are not explained" in section
+    for option, gains in FIVE.items():
+        line = section.partition(f"{option}")[2].partition(" --")[0]
+        assert all(gain in line for gain in gains), option
+    assert "--speculative-num-steps 5: effective, 11.1 % at 1, 13.9 % at 64" in section
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--measured", "64"], ["--measured", "0:5"], ["--acceptance", ".5,.9"], ["--profile", "/nowhere"]],
+)
+def test_wrong_words_for_bounds_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["triage", str(EXAMPLES / "llama8b-h100.toml"), "--bounds", *wrong]) == 2
+    assert wrong[-1] in capsys.readouterr().err

@@ -10,6 +10,7 @@ from assay.bench.compare import (
     Row,
     Rule,
     compare,
+    run_figures,
 )
 from assay.bench.compare import (
     Outcome as ComparisonOutcome,
@@ -88,6 +89,7 @@ __all__ = [
     "read_arm",
     "read_records",
     "read_run",
+    "run_figures",
     "served_model",
     "slos",
     "summary_json",

@@ -46,6 +46,10 @@ class Row(Value):
     """Whether the load's outcome rests on it."""
     change: Change | None
     """B over A; `None` where a run has zero."""
+    runs_a: tuple[float, ...]
+    """The figure in each run of A, in the order of the files."""
+    runs_b: tuple[float, ...]
+    """The same of B."""
     verdict: Verdict
     """What the rule says of it."""
 
@@ -175,12 +179,25 @@ def _row(
     *,
     decides: bool,
 ) -> Row:
-    values_a, values_b = [_figure(run, name) for run in a], [_figure(run, name) for run in b]
-    if min(*values_a, *values_b) <= 0:
-        return Row(name=name, decides=decides, change=None, verdict="inconclusive")
-    found = change(values_a, values_b, error=rule.error, paired=rule.paired)
-    verdict = _verdict(found, rule.margin, more_is_better=FIGURES[name])
-    return Row(name=name, decides=decides, change=found, verdict=verdict)
+    values_a, values_b = (tuple(_figure(run, name) for run in arm) for arm in (a, b))
+    found = None
+    if min(*values_a, *values_b) > 0:
+        found = change(values_a, values_b, error=rule.error, paired=rule.paired)
+    verdict = _verdict(found, rule.margin, more_is_better=FIGURES[name]) if found else "inconclusive"
+    return Row(
+        name=name,
+        decides=decides,
+        change=found,
+        runs_a=values_a,
+        runs_b=values_b,
+        verdict=verdict,
+    )
+
+
+def run_figures(files: Sequence[RunFile], load: str, name: str) -> tuple[float, ...]:
+    """A figure of each run at a load, in the order of the files; empty where a run lacks it."""
+    runs = list(_runs(files, load))
+    return tuple(_figure(run, name) for run in runs) if all(_has(run, name) for run in runs) else ()
 
 
 def _figure(run: tuple[Measurement, ...], name: str) -> float:

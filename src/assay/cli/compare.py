@@ -24,6 +24,11 @@ class CompareOptions:
         tokens a second in a closed loop; median TTFT and TPOT in an open one.
     paired
         Run i of A and run i of B belong together, as when they were measured A B B A.
+    primary
+        The load at which a gain must be shown for `ship`, such as "concurrency 64"; declare it before you
+        look. Default: the last one of A.
+    noise
+        Runs of one unchanged configuration, each of a fresh start: what starts differ by is learnt from them.
     json
         Print the comparison as JSON.
     """
@@ -31,16 +36,19 @@ class CompareOptions:
     margin: float = 3.0
     metric: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
     paired: Annotated[bool, Parameter(negative=(), show_default=False)] = False
+    primary: str | None = None
+    noise: str | None = None
     json: Annotated[bool, Parameter(negative=(), show_default=False)] = False
 
 
 def compare(a: str, b: str, /, *, options: CompareOptions | None = None) -> int:
-    """Say whether B is worse than A, from result files of repeated runs of each.
+    """Say whether B is worse than A, and whether to ship it, from result files of repeated runs.
 
     Reads result files of assay bench, vllm bench serve, sglang.bench_serving,
     guidellm and aiperf. One run of each carries no verdict. Exit code 0: same or
     better; 1: worse; 2: inconclusive, or files that cannot be read; 3: a doubt
-    forbids a verdict.
+    forbids a verdict. Runs that are pairs of fresh starts (A B B A) also give a
+    decision by the rule of `assay tune`: ship, revert, or not shown.
 
     Parameters
     ----------
@@ -51,11 +59,21 @@ def compare(a: str, b: str, /, *, options: CompareOptions | None = None) -> int:
     """
     from assay import reports  # loaded only when it runs: `--help` stays fast
     from assay.bench import EXIT_CODES, Rule, compare, read_arm
+    from assay.decisions import ConfirmationRule, decide_files
 
     options = options or CompareOptions()
     if not 0 < options.margin < 100:
         raise InputError(f"--margin {options.margin:g}: between 0 and 100 per cent was expected")
     rule = Rule(margin=options.margin / 100, metrics=options.metric, paired=options.paired)
     found = compare(read_arm(a), read_arm(b), rule)
-    print(reports.compare_json(found) if options.json else reports.compare_text(found))
+    decision = decide_files(
+        found,
+        ConfirmationRule(margin=rule.margin),
+        primary=options.primary,
+        known=read_arm(options.noise) if options.noise else (),
+    )
+    if options.json:
+        print(reports.compare_json(found, decision))
+    else:
+        print(reports.compare_text(found), reports.decision_text(decision), sep="\n\n")
     return EXIT_CODES[found.outcome]

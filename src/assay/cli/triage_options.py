@@ -20,6 +20,18 @@ class TriageOptions:
     ----------
     engine
         Engine to ask about instead of the file's: `sglang==0.5.9`, a folder, `installed:PATH`, `image:REF`.
+    bounds
+        Say, too, what each option can give at the most, beside its verdict.
+    measured
+        For bounds: what the server did, as CONCURRENCY:TOKENS_PER_S, such as 64:1582; may be repeated.
+    acceptance
+        For bounds: the chance that the first, second, … drafted token is kept, such as .85,.67,.51.
+    accept_length
+        For bounds: tokens of a step for each request. Default: what --acceptance says.
+    context
+        For bounds: tokens that each request has in its cache.
+    profile
+        For bounds: a trace of torch's profiler (.json, .json.gz).
     json
         Every finding as JSON (docs/reference/findings-json.md).
     cache
@@ -27,6 +39,12 @@ class TriageOptions:
     """
 
     engine: str | None = None
+    bounds: Switch = False
+    measured: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
+    acceptance: str = ""
+    accept_length: float | None = None
+    context: int = 2000
+    profile: Path | None = None
     json: Switch = False
     cache: Path | None = None
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
+from assay.candidates import bounds
+from assay.cli.bounds import asked_bounds
 from assay.cli.lint import output_width
 from assay.cli.progress import Reporter
 from assay.deployment import parse_engine
@@ -27,12 +29,16 @@ _MOST_ASKED = 32
 
 def triaged(path: Path, options: TriageOptions) -> str:
     """The report of triage."""
+    asked = asked_bounds(options) if options.bounds else None
     with Reporter(sys.stderr) as progress:
         opened = _opened(path, options.engine, options.cache, progress)
         found = triage(opened.case, progress)
+    most = bounds(opened, found, asked) if asked is not None else None
+    secrets, style = _secrets(opened), reports.Style(width=output_width())
     if options.json:
-        return reports.triage_json(opened, found, _secrets(opened))
-    return reports.triage_text(opened, found, reports.Style(width=output_width()), _secrets(opened))
+        return reports.triage_json(opened, found, secrets, most)
+    text = reports.triage_text(opened, found, style, secrets)
+    return text if most is None else f"{text}\n\n{reports.bounds_text(most, style, secrets)}"
 
 
 def explained(asked: Sequence[str], options: ExplainOptions) -> tuple[str, int]:

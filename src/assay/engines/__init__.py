@@ -2,18 +2,24 @@
 
 from assay.engines import probes
 from assay.engines.areas import RANKS, area_of, feature
+from assay.engines.effects import EFFECTS, Effect, Effects, StepFields, effects
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
 from assay.engines.words import key_of, model_of, server_of, url_of, value_of
 
 __all__ = [
+    "EFFECTS",
     "ENGINES",
     "RANKS",
+    "Effect",
+    "Effects",
     "Engine",
     "OptionHistory",
     "Server",
+    "StepFields",
     "area_of",
+    "effects",
     "engine_named",
     "feature",
     "find_server",

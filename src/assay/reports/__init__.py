@@ -2,7 +2,9 @@
 
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.bench_html import bench_html
+from assay.reports.bounds import bounds_text
 from assay.reports.compare import compare_json, compare_text
+from assay.reports.decision import decision_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
@@ -29,8 +31,10 @@ __all__ = [
     "bench_html",
     "bench_ladder",
     "bench_text",
+    "bounds_text",
     "compare_json",
     "compare_text",
+    "decision_text",
     "described",
     "diagnostic_text",
     "explain_text",

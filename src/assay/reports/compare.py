@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.bench import COMPARE_SCHEMA, Comparison, LoadComparison, Row, RunFile
+from assay.reports.decision import decision_values
 from assay.reports.harmless import harmless, printable
 
 if TYPE_CHECKING:
+    from assay.decisions import Decision, NoDecision
     from assay.stats import Change
 
 _FILES = 4
@@ -42,8 +44,8 @@ def compare_text(found: Comparison, width: int = 80) -> str:
     return "\n".join(harmless(line) for line in lines)
 
 
-def compare_json(found: Comparison) -> str:
-    """The comparison as one JSON document."""
+def compare_json(found: Comparison, decision: Decision | NoDecision) -> str:
+    """The comparison, and what the rule of a confirmation says of it, as one JSON document."""
     document = {
         "schema": COMPARE_SCHEMA,
         "outcome": found.outcome,
@@ -53,6 +55,7 @@ def compare_json(found: Comparison) -> str:
         "loads": found.loads,
         "only_a": found.only_a,
         "only_b": found.only_b,
+        "decision": decision_values(decision),
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 

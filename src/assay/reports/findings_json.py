@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.diagnostics import MASK, is_secret_name, mask
+from assay.reports.bounds import bounds_values
 from assay.reports.machine import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.candidates import Bounds
     from assay.findings import Check, Finding, Opened, Together, Triage, WhatIf
 
 TRIAGE_SCHEMA = "assay.triage/1"
@@ -21,7 +23,7 @@ _VALUES = ("value", "without", "with", "declared")
 """Keys that hold the value of the option beside them."""
 
 
-def triage_json(opened: Opened, found: Triage, secrets: frozenset[str]) -> str:
+def triage_json(opened: Opened, found: Triage, secrets: frozenset[str], bounds: Bounds | None = None) -> str:
     """The document that `docs/reference/findings-json.md` describes."""
     document: dict[str, Any] = {
         "schema": TRIAGE_SCHEMA,
@@ -35,6 +37,8 @@ def triage_json(opened: Opened, found: Triage, secrets: frozenset[str]) -> str:
         **msgspec.to_builtins(found),
     }
     document["in_vain"] = [each.option for each in found.in_vain]
+    if bounds is not None:
+        document["bounds"] = bounds_values(bounds)
     return as_json(_hidden(document, secrets))
 
 

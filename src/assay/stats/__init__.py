@@ -1,8 +1,11 @@
-"""Numbers only: summaries, intervals of one run and between runs, steadiness."""
+"""Numbers only: summaries, intervals within and between runs, noise of starts, looks at data, steadiness."""
 
 from assay.stats.change import Change, change
 from assay.stats.groups import TwoGroups, two_groups
 from assay.stats.interval import Interval, batch_means
+from assay.stats.noise import Noise, PairedMean, noise, paired_mean, pooled
+from assay.stats.normal import normal_below
+from assay.stats.sequential import boundaries
 from assay.stats.steady import mser5
 from assay.stats.student import t_quantile
 from assay.stats.summary import Summary, carried_from, quantile, summarised
@@ -10,12 +13,19 @@ from assay.stats.summary import Summary, carried_from, quantile, summarised
 __all__ = [
     "Change",
     "Interval",
+    "Noise",
+    "PairedMean",
     "Summary",
     "TwoGroups",
     "batch_means",
+    "boundaries",
     "carried_from",
     "change",
     "mser5",
+    "noise",
+    "normal_below",
+    "paired_mean",
+    "pooled",
     "quantile",
     "summarised",
     "t_quantile",

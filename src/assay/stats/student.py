@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _TINY = 1e-300
 _STEPS, _ENOUGH = 10_000, 1e-15
 
 
+@lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
     """The value below which Student's t with `df` degrees of freedom lies with probability `p`.
 
