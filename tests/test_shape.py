@@ -48,7 +48,7 @@ def test_every_dependency_is_imported_and_has_its_reason() -> None:
 
 ROOMS = (
     *("bench", "cli", "deployment", "diagnostics", "engines", "findings", "flow", "hosts", "reports"),
-    *("facts", "journal", "rollout", "source", "stats"),
+    *("facts", "journal", "rollout", "source", "stats", "trials"),
 )
 
 

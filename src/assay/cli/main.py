@@ -20,6 +20,7 @@ from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
+from assay.cli.try_out import try_out
 from assay.errors import AssayError, InputError
 
 app = cyclopts.App(
@@ -36,6 +37,7 @@ app.command(triage)
 app.command(explain)
 app.command(bench)
 app.command(compare)
+app.command(try_out, name="try")
 app.command(apply)
 app.command(status)
 app.command(promote)
@@ -51,7 +53,7 @@ def run() -> NoReturn:
     Nobody looks for garbage in such a process: what an analysis makes, millions of objects, it needs to its
     end, and each look at them takes seconds. Only measuring may go on for hours.
     """
-    if sys.argv[1:2] != ["bench"]:
+    if sys.argv[1:2] not in (["bench"], ["try"]):
         gc.disable()
     code = main()
     gc.freeze()  # Python looks once more before it ends

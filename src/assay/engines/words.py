@@ -57,6 +57,16 @@ def url_of(words: Sequence[str]) -> str | None:
     )
 
 
+_DRAWN = {"sglang": frozenset({"random_seed"})}
+"""Settings that an engine draws anew at each start where nobody gives them."""
+
+
+def settings_drawn_at_start(words: Sequence[str]) -> frozenset[str]:
+    """Those of the server that a command line starts: they differ between two starts of one command."""
+    server = server_of(words)
+    return _DRAWN.get(server.engine.name, frozenset()) if server else frozenset()
+
+
 def server_of(words: Sequence[str]) -> Server | None:
     """The one server that these words start, wrappers taken off; None if there is none, or several."""
     found = [find_server(launch) for launch in unwrap(launch_of_words(tuple(words)))]

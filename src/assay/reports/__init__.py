@@ -20,10 +20,12 @@ from assay.reports.rollout import (
 )
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
+from assay.reports.tried import TRY_SCHEMA, effect_text, sifted_text, try_json, try_text
 
 __all__ = [
     "LINT_SCHEMA",
     "TRIAGE_SCHEMA",
+    "TRY_SCHEMA",
     "Style",
     "bench_definitions",
     "bench_html",
@@ -33,6 +35,7 @@ __all__ = [
     "compare_text",
     "described",
     "diagnostic_text",
+    "effect_text",
     "explain_text",
     "findings_json",
     "harmless",
@@ -50,9 +53,12 @@ __all__ = [
     "plan_text",
     "printable",
     "remarks",
+    "sifted_text",
     "status_json",
     "status_text",
     "together_text",
     "triage_json",
     "triage_text",
+    "try_json",
+    "try_text",
 ]

@@ -44,7 +44,12 @@ def compare_text(found: Comparison, width: int = 80) -> str:
 
 def compare_json(found: Comparison) -> str:
     """The comparison as one JSON document."""
-    document = {
+    return msgspec.json.format(msgspec.json.encode(comparison_document(found)), indent=1).decode()
+
+
+def comparison_document(found: Comparison) -> dict[str, object]:
+    """The same, before it is text."""
+    return {
         "schema": COMPARE_SCHEMA,
         "outcome": found.outcome,
         "rule": found.rule,
@@ -54,7 +59,6 @@ def compare_json(found: Comparison) -> str:
         "only_a": found.only_a,
         "only_b": found.only_b,
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 
 
 def _file(run: RunFile) -> dict[str, str]:

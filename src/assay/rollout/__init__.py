@@ -1,9 +1,11 @@
 """Change a running service so that it can always be undone: plan, apply, wait until ready, restore."""
 
-from assay.rollout.after import Intent, Look, Status, promote, rollback, status
+from assay.rollout.after import Intent, Look, Status, come_back, promote, rollback, status
 from assay.rollout.apply import apply
 from assay.rollout.change import Change, Setting, changed_words, parse_change
 from assay.rollout.drop_in import Layout, layout
+from assay.rollout.holding import Hold, held
+from assay.rollout.machine import Machine
 from assay.rollout.marks import Armed, Marks
 from assay.rollout.permission import check_permission
 from assay.rollout.plan import Outcome, Patience, Plan, Step
@@ -12,9 +14,11 @@ from assay.rollout.prepare import Prepared, Request, prepare
 __all__ = [
     "Armed",
     "Change",
+    "Hold",
     "Intent",
     "Layout",
     "Look",
+    "Machine",
     "Marks",
     "Outcome",
     "Patience",
@@ -27,6 +31,8 @@ __all__ = [
     "apply",
     "changed_words",
     "check_permission",
+    "come_back",
+    "held",
     "layout",
     "parse_change",
     "prepare",

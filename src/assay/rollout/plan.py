@@ -111,9 +111,9 @@ class Outcome(Value):
     id: str
     """Its name."""
     result: str
-    """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`."""
+    """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`, `refused` (nothing was changed)."""
     downtime_s: float = 0.0
-    """Seconds between the stop and the next token."""
+    """Seconds between the stop and the next token; of a rollback, those until it was seen to serve."""
     failure: str = ""
     """Which kind of failure, if any."""
     message: str = ""
