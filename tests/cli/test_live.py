@@ -137,3 +137,37 @@ def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.getuid", lambda: 2_000_000_000)
     assert who().startswith("2000000000@")
+
+
+def test_doctor_of_this_machine_and_of_a_file_that_lacks_things(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    assert main(["doctor", "--json"]) == 0
+    found = {each["name"]: each["status"] for each in json.loads(capsys.readouterr().out)["checks"]}
+    assert found["python"] == found["cache"] == found["journal file"] == "ok"
+    assert not (tmp_path / "j.sqlite").exists()
+
+    path = tmp_path / "chat.toml"
+    path.write_text(FILE.replace("[model]", "[mode]"))
+    assert main(["doctor", str(path)]) == 1
+    assert "FAILED   deployment" in capsys.readouterr().out
+    path.write_text(FILE + LIVE)
+    config = tmp_path / "config"
+    config.write_text("Host *\n  ProxyCommand false\n")
+    words = ["doctor", str(path), "--engine", str(tmp_path), "--ssh-config", str(config)]
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    for told in (
+        "FAILED   machine: nosuch.invalid",
+        "warning  permission",
+        "FAILED   source",
+        "2 to be fixed",
+    ):
+        assert told in said, said
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["doctor", "--cache", str(blocked / "cache")]) == 1
+    assert "--cache or ASSAY_CACHE name another" in capsys.readouterr().out
+    assert main(["doctor", "@"]) == 2

@@ -92,7 +92,7 @@ def test_a_change_is_applied_and_taken_back(rig: Rig, capsys: pytest.CaptureFixt
     ssh = ("--ssh-config", str(rig.config))
     Path("chat.toml").write_text(FILE)
     before = command(rig)
-    assert main(["apply", "chat.toml", "+max-num-seqs=2", "--hold", "2", "--unchecked", *ssh]) == 0
+    assert main(["apply", "chat.toml", "+max-num-seqs=2", "--hold", "2", *ssh]) == 0
     assert "--max-num-seqs 2 --enforce-eager" in command(rig)
     assert main(["status", "chat.toml", *ssh]) == 0
     assert main(["rollback", "chat.toml", *ssh]) == 0
@@ -119,7 +119,7 @@ where = "in_place"
 def test_a_value_that_its_start_refuses_goes_back(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     Path("chat.toml").write_text(FILE)
     before = command(rig)
-    ssh = ("--ssh-config", str(rig.config), "--unchecked")
+    ssh = ("--ssh-config", str(rig.config))
     change = ["+max-num-batched-tokens=64", "+no-enable-chunked-prefill"]
     assert main(["apply", "chat.toml", *change, *ssh]) == 7
     said = capsys.readouterr()

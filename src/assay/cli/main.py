@@ -16,6 +16,7 @@ from assay import __version__
 from assay.cli.bench import bench
 from assay.cli.compare import compare
 from assay.cli.describe import describe
+from assay.cli.doctor import doctor
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
@@ -42,6 +43,7 @@ app.command(apply)
 app.command(status)
 app.command(promote)
 app.command(rollback)
+app.command(doctor)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def noting(live: Live, journal: Path | None) -> Iterator[Callable[[str, Value], None]]:
     """The lock of the unit, and what writes into the journal about it."""
-    path, user = journal or _journal_path(), who()
+    path, user = journal or journal_path(), who()
     subject = f"{live.unit}@{live.host or socket.gethostname()}"
     with locked(path, subject, who=user), Journal(path, who=user) as opened:
 
@@ -41,7 +41,8 @@ def nothing(_kind: str, _body: Value) -> None:
     """A dry run leaves no trace."""
 
 
-def _journal_path() -> Path:
+def journal_path() -> Path:
+    """Where it lies unless an option says otherwise."""
     named = os.environ.get("ASSAY_JOURNAL")
     if named:
         return Path(named)

@@ -13,6 +13,7 @@ from assay.cli.host_options import check_target, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
 from assay.cli.progress import Reporter
 from assay.deployment import Live, load_deployment
+from assay.engines import is_read, server_of
 from assay.errors import InputError
 from assay.rollout import (
     Intent,
@@ -71,6 +72,10 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
     """Ask the engine's source about the changed command, and say what is worth knowing."""
     from assay.cli.rollout_check import check_command
 
+    server = server_of(prepared.before.words)
+    if server is not None and not is_read(server.engine):
+        tell(f"assay: the source of {server.engine.name} is not read yet: nobody was asked about the command")
+        return
     with Reporter(sys.stderr) as progress:
         told = check_command(
             prepared.before.words,

@@ -2,6 +2,7 @@
 
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.bench_html import bench_html
+from assay.reports.checks import checks_json, checks_text
 from assay.reports.compare import compare_json, compare_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
@@ -31,6 +32,8 @@ __all__ = [
     "bench_html",
     "bench_ladder",
     "bench_text",
+    "checks_json",
+    "checks_text",
     "compare_json",
     "compare_text",
     "described",

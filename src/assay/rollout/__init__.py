@@ -3,6 +3,7 @@
 from assay.rollout.after import Intent, Look, Status, come_back, promote, rollback, status
 from assay.rollout.apply import apply
 from assay.rollout.change import Change, Setting, changed_words, parse_change
+from assay.rollout.checks import Check, check_machine, checked
 from assay.rollout.drop_in import Layout, layout
 from assay.rollout.holding import Hold, held
 from assay.rollout.machine import Machine
@@ -14,6 +15,7 @@ from assay.rollout.prepare import Prepared, Request, prepare
 __all__ = [
     "Armed",
     "Change",
+    "Check",
     "Hold",
     "Intent",
     "Layout",
@@ -30,7 +32,9 @@ __all__ = [
     "Step",
     "apply",
     "changed_words",
+    "check_machine",
     "check_permission",
+    "checked",
     "come_back",
     "held",
     "layout",

@@ -87,17 +87,13 @@ def prepare(host: Host, request: Request) -> Prepared:
     """
     patience, places = request.patience, layout(request.unit)
     machine = Machine(host, places, id=request.id, lost_s=patience.lost_s)
-    tools = host.run(Script(text=scripts.CHECK, name="the look for tools"))
-    if not tools.ok:
-        raise Refused(
-            f"{host.name} lacks {tools.out.decode('utf-8', 'replace').strip()}", hint="install it there"
-        )
-    state = _sound(machine.state(), host.name)
-    before = _only(machine.starts(), request.unit)
-    _alone(machine)
-    _no_rollout(machine)
+    has_tools(host)
+    state = sound(machine.state(), host.name)
+    before = only(machine.starts(), request.unit)
+    alone(machine)
+    no_rollout(machine)
     after = changed_words(before.words, request.change, dollars="no-env-expand" not in before.flags)
-    running = _runs_as_asked(machine, state, before)
+    running = runs_as_asked(machine, state, before)
     if after == before.words:
         raise Refused(f"{request.unit} is started so already", hint="there is nothing to change")
     if _WHERE & {*(each.flag for each in request.change.set), *request.change.unset}:
@@ -131,7 +127,20 @@ def digest(words: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(words)).encode()).hexdigest()
 
 
-def _sound(state: UnitState, host: str) -> UnitState:
+def has_tools(host: Host) -> None:
+    """Everything that a rollout's scripts use is there.
+
+    Raises:
+        Refused: something is not.
+    """
+    tools = host.run(Script(text=scripts.CHECK, name="the look for tools"))
+    if not tools.ok:
+        raise Refused(
+            f"{host.name} lacks {tools.out.decode('utf-8', 'replace').strip()}", hint="install it there"
+        )
+
+
+def sound(state: UnitState, host: str) -> UnitState:
     """The state, if a rollout can stand on it."""
     unit = state.unit
     if state.load_state == "masked":
@@ -159,7 +168,8 @@ def _sound(state: UnitState, host: str) -> UnitState:
     return state
 
 
-def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
+def only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
+    """Its one command."""
     if len(starts) != 1:
         raise Refused(
             f"{unit} has {len(starts)} ExecStart= in effect", hint="assay changes services that have one"
@@ -167,7 +177,7 @@ def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
     return starts[0]
 
 
-def _alone(machine: Machine) -> None:
+def alone(machine: Machine) -> None:
     """A stop must be allowed and stop nothing else, and nothing else may start the unit meanwhile."""
     hindrances = machine.hindrances()
     if hindrances:
@@ -185,7 +195,8 @@ def _alone(machine: Machine) -> None:
         )
 
 
-def _no_rollout(machine: Machine) -> None:
+def no_rollout(machine: Machine) -> None:
+    """No rollout of the unit is under way, and nothing of one is left."""
     marks = machine.marks()
     unit, host = machine.layout.unit, machine.host.name
     if marks.armed is not None:
@@ -202,7 +213,7 @@ def _no_rollout(machine: Machine) -> None:
         )
 
 
-def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
+def runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
     """The words of what runs; they must be what the unit says: that is what a restore brings back."""
     if state.main_pid is None or machine.words(state.main_pid) is None:
         raise Refused(
