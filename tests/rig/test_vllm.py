@@ -116,6 +116,28 @@ where = "in_place"
 """
 
 
+def test_what_its_own_parser_refuses_is_found_beside_the_running_server(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("chat.toml").write_text(FILE)
+    before = command(rig)
+    ssh = ("--ssh-config", str(rig.config))
+    for change, told in [
+        ("+no-such-option=1", "unrecognized arguments: --no-such-option"),
+        ("+max-num-seqs=many", "argument --max-num-seqs"),
+        ("+dtype=float7", "argument --dtype"),
+    ]:
+        assert main(["apply", "chat.toml", change, *ssh]) == 3
+        said = capsys.readouterr()
+        assert "its own parser refuses" in said.err.replace("the engine's own", "its own")
+        assert told in said.err
+        assert KEY not in said.out + said.err
+    assert main(["apply", "chat.toml", "+max-num-seqs=2", "--dry-run", *ssh]) == 0
+    assert "could not be asked" not in capsys.readouterr().err
+    assert command(rig) == before
+    assert serves(rig)
+
+
 def test_a_value_that_its_start_refuses_goes_back(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     Path("chat.toml").write_text(FILE)
     before = command(rig)

@@ -56,11 +56,14 @@ def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
         model=live.model,
         patience=patience_of(options, trial_s=options.trial),
     )
+    from assay.cli.rollout_check import ask_its_parser
+
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
         prepared = prepare(host, request)
         if not options.unchecked:
             _check(prepared, deployment, options)
+            ask_its_parser(prepared)
         if options.dry_run:
             return reports.plan_json(prepared.plan) if options.json else reports.plan_text(prepared.plan)
         print(reports.plan_text(prepared.plan), file=sys.stderr)
@@ -74,7 +77,7 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
 
     server = server_of(prepared.before.words)
     if server is not None and not is_read(server.engine):
-        tell(f"assay: the source of {server.engine.name} is not read yet: nobody was asked about the command")
+        tell(f"assay: the source of {server.engine.name} is not read yet, so it was not asked")
         return
     with Reporter(sys.stderr) as progress:
         told = check_command(

@@ -17,6 +17,7 @@ from assay.cli.bench_progress import BenchProgress
 from assay.cli.host_options import open_host
 from assay.cli.noting import interrupted_by, new_id, nothing, noting, say, tell, who
 from assay.cli.progress import Reporter
+from assay.cli.rollout_check import ask_its_parser, check_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
 from assay.engines import settings_drawn_at_start
@@ -67,6 +68,8 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
         say("a token of the service as it is")
         prepared = prepare(host, request)
         _check(prepared, subject, found, options)
+        if not options.unchecked:
+            ask_its_parser(prepared)
         if options.dry_run:
             shown = reports.plan_text(prepared.plan)
             return (reports.try_json(id, found.sifted, prepared.plan) if options.json else shown), 0
@@ -98,8 +101,6 @@ def _check(prepared: Prepared, subject: Subject, found: Asked, options: TryOptio
     Raises:
         Refused: it does not.
     """
-    from assay.cli.rollout_check import check_command
-
     if found.sifted.triaged or options.unchecked or subject.engine is None:
         return
     try:

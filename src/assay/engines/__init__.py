@@ -2,6 +2,7 @@
 
 from assay.engines import probes
 from assay.engines.areas import RANKS, area_of, feature
+from assay.engines.argument_check import ARGUMENT_CHECKS
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
@@ -16,6 +17,7 @@ from assay.engines.words import (
 )
 
 __all__ = [
+    "ARGUMENT_CHECKS",
     "ENGINES",
     "RANKS",
     "Engine",

@@ -10,6 +10,7 @@ from assay.rollout.machine import Machine
 from assay.rollout.marks import Armed, Marks
 from assay.rollout.permission import check_permission
 from assay.rollout.plan import Outcome, Patience, Plan, Step
+from assay.rollout.preflight import Preflight, preflight
 from assay.rollout.prepare import Prepared, Request, prepare
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Outcome",
     "Patience",
     "Plan",
+    "Preflight",
     "Prepared",
     "Request",
     "Setting",
@@ -39,6 +41,7 @@ __all__ = [
     "held",
     "layout",
     "parse_change",
+    "preflight",
     "prepare",
     "promote",
     "rollback",
