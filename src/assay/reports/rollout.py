@@ -23,6 +23,7 @@ def plan_text(plan: Plan) -> str:
             f"  {at}. {step.name}: {step.does}\n     undone by: {step.undone_by}"
             for at, step in enumerate(plan.steps, 1)
         ),
+        *(f"  note: {each}" for each in plan.notes),
         *(f"  not touched: {path} (sha256 {digest[:12]})" for path, digest in plan.originals),
     ]
     if plan.why:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from assay._masking import mask
 from assay._value import Value
 from assay.errors import ApplyFailed, CommandFailed, HostError, JournalError, Refused, RestoreFailed
 from assay.rollout import scripts
@@ -157,8 +158,12 @@ def promote(
                 raise StartFailed(Failure(kind="beaten", message="another command is in effect"))
         on_step("disarm")
         machine.act(scripts.DISARM, "disarm")
+    except Refused as error:  # as where something holds the lock there
+        _refused(machine.id, error, note)
+        raise
     except (HostError, StartFailed, SwitchFired) as error:
         if isinstance(error, CommandFailed) and name in ("extend", "keep"):
+            _refused(machine.id, error, note)
             raise CommandFailed(
                 f"{look.called}: the change could not be kept: {error.message}; it stays on trial",
                 hint="mend that and promote it again, before its switch takes it back: `assay status`",
@@ -268,9 +273,8 @@ def _back(look: Look, note: Note, on_step: OnStep) -> float:
             with contextlib.suppress(SwitchFired):  # it is done: a lost link made us ask twice
                 machine.act(scripts.UNKEEP, "restore")
         look.prove()
-    except Refused as error:  # nothing was changed; the intent stands in the journal, so its end does too
-        with contextlib.suppress(JournalError):
-            note("outcome", Outcome(id=machine.id, result="refused", message=error.message))
+    except Refused as error:
+        _refused(machine.id, error, note)
         raise
     except (HostError, StartFailed) as error:
         raise _not_seen(look, machine.id, error, note) from error
@@ -278,6 +282,12 @@ def _back(look: Look, note: Note, on_step: OnStep) -> float:
     with contextlib.suppress(JournalError):
         note("outcome", Outcome(id=machine.id, result="rolled-back", downtime_s=took_s))
     return took_s
+
+
+def _refused(id: str, error: Refused | CommandFailed, note: Note) -> None:
+    """Nothing was changed; the intent stands in the journal, so its end does, too."""
+    with contextlib.suppress(JournalError):
+        note("outcome", Outcome(id=id, result="refused", message=mask(error.message)))
 
 
 def _not_seen(look: Look, id: str, error: HostError | StartFailed, note: Note) -> RestoreFailed:

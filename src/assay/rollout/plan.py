@@ -62,6 +62,8 @@ class Plan(Value):
     """Path and SHA-256 of the unit's file and drop-ins; they are not touched."""
     url: str
     """Where the server is asked for a token, from its own machine."""
+    notes: tuple[str, ...] = ()
+    """What else may happen, and what could not be made sure of."""
     patience: Patience
     """How long things may take."""
     steps: tuple[Step, ...]

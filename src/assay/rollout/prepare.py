@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import urllib.parse
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from assay.hosts import Host, StartCommand, UnitState
     from assay.rollout.change import Change
 
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _WHERE = frozenset({"--host", "--port"})
 
 
@@ -112,6 +114,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         after=digest(after),
         originals=machine.digests((state.fragment_path, *state.drop_in_paths)),
         url=service.url,
+        notes=_notes(machine, service),
         patience=patience,
         steps=steps_of(places, patience),
     )
@@ -120,6 +123,17 @@ def prepare(host: Host, request: Request) -> Prepared:
         plan=plan, machine=machine, service=service, before=before, after=after, text=text,
         complaints=complaints, who=request.who, secrets=secrets_in_words(running) | secrets_in_words(after),
     )  # fmt: skip
+
+
+def _notes(machine: Machine, service: Service) -> tuple[str, ...]:
+    """What a person should know before saying yes."""
+    told = [f"if the change fails, systemd starts {each} (OnFailure=)" for each in machine.on_failure()]
+    if not service.own:
+        told.append(
+            f"{service.url} is not where the command listens: a token from there is only known to be of "
+            "this unit if nothing answers with one while it is stopped"
+        )
+    return tuple(told)
 
 
 def digest(words: Sequence[str]) -> str:
@@ -243,10 +257,22 @@ def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> S
     Raises:
         Refused: nobody says where.
     """
-    where = url or url_of(words)
+    own = url_of(words)
+    where = url or own
     if where is None:
         raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
-    return Service(url=where.rstrip("/"), model=model, key=key_of(words))
+    return Service(url=where.rstrip("/"), model=model, key=key_of(words), own=_same_place(where, own))
+
+
+def _same_place(url: str, own: str | None) -> bool:
+    """Whether a URL leads to where the command says that it listens; another name may be a proxy's."""
+    if own is None:
+        return False
+    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(own)
+    try:
+        return one.port == other.port and one.hostname in (other.hostname, *_LOOPBACK)
+    except ValueError:  # no number, which whoever asks there will say
+        return False
 
 
 def proven(machine: Machine, service: Service, patience: Patience) -> None:
