@@ -174,3 +174,25 @@ def test_the_whole_cycle_from_nothing(rig: Rig, tmp_path: Path, capsys: pytest.C
     assert kinds[-1] == "tried"
     written = "\n".join(each.read_text(errors="replace") for each in tmp_path.rglob("*") if each.is_file())
     assert KEY not in said.out + said.err + written
+
+
+def test_its_own_settings_are_the_proof_where_it_says_them(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drop_in = "/etc/systemd/system/llm.service.d/dev.conf"
+    rig.inside("mkdir", "-p", "/etc/systemd/system/llm.service.d")
+    rig.put({drop_in: b"[Service]\nEnvironment=VLLM_SERVER_DEV_MODE=1\n"})
+    rig.inside("systemctl", "daemon-reload")
+    rig.inside("systemctl", "restart", "llm.service")
+    wait_until(lambda: serves(rig), 120)
+    asked = ["try", "llm@rig1", "--ssh-config", str(rig.config), "--in-place", *LOAD, "--hold", "2", "--json"]
+    assert main([*asked, "+max-num-seqs=1", "--result-dir", "one"]) == 0
+    effect = json.loads(capsys.readouterr().out)["effect"]
+    assert (effect["status"], effect["shown_by"]) == ("took", "settings")
+    [seen] = [each for each in effect["settings"] if each["role"] == "asked"]
+    assert (seen["field"], seen["before"], seen["after"]) == ("max_num_seqs", 8, 1)
+    # written otherwise, and the same to the engine
+    assert main([*asked, "+max-model-len=2K", "--result-dir", "two"]) == 6
+    effect = json.loads(capsys.readouterr().out)["effect"]
+    assert (effect["status"], effect["message"].partition(":")[2]) == ("void", " both arms are one")
+    assert serves(rig)

@@ -155,3 +155,7 @@ def test_what_nothing_shows_is_not_shown(change: list[str]) -> None:
 def test_a_number_is_a_number() -> None:
     assert proved(["share=.9"], {"share": 0.9}).status == "took"
     assert proved(["tp-size=1"], {"tp_size": True}, arms(tp_size=(1, 1))).status == "void"
+
+
+def test_what_is_left_to_the_engine_cannot_be_contradicted() -> None:
+    assert proved(["policy=auto", "tp-size=2"], {"tp_size": 2}).status == "took"

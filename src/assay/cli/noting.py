@@ -83,7 +83,8 @@ def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, stop) for each in signals}
+    heard = [each for each in signals if signal.getsignal(each) is not signal.SIG_IGN]  # as under nohup
+    before = {each: signal.signal(each, stop) for each in heard}
     try:
         yield
     finally:

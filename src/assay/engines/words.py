@@ -66,7 +66,7 @@ def url_of(words: Sequence[str]) -> str | None:
     )
 
 
-_DRAWN = {"sglang": frozenset({"random_seed"})}
+_DRAWN = {"sglang": frozenset({"random_seed"}), "vllm": frozenset({"instance_id"})}
 """Settings that an engine draws anew at each start where nobody gives them."""
 
 

@@ -13,7 +13,7 @@ import msgspec
 from assay._masking import mask
 from assay._value import Value
 from assay.bench import Comparison, compare, read_run
-from assay.errors import AssayError, HostError, JournalError, MeasurementError
+from assay.errors import AssayError, HostError, JournalError, MeasurementError, RolloutError
 from assay.facts import read_served
 from assay.rollout import Look, Outcome, Prepared, apply, come_back, held, promote, rollback
 from assay.trials.effect import Effect, Expected, prove_effect
@@ -218,7 +218,7 @@ class _Cycle:
 
     def _ended(self, tried: Tried, choice: Choice) -> Tried:
         if choice == "keep":
-            promote(self._look(), note=self._told.note, on_step=self._on_step)
+            self._keep()
         else:
             done = rollback(self._look(), note=self._told.note, on_step=self._on_step)
             back_s = done.downtime_s if isinstance(done, Outcome) else 0.0
@@ -226,6 +226,15 @@ class _Cycle:
         with contextlib.suppress(JournalError):
             self._told.note("tried", tried)
         return tried
+
+    def _keep(self) -> None:
+        try:
+            promote(self._look(), note=self._told.note, on_step=self._on_step)
+        except RolloutError:  # it was taken back already, or a person must look
+            raise
+        except BaseException as error:
+            self._go_back(error)
+            raise
 
     def _go_back(self, error: BaseException) -> None:
         """What was interrupted, or could not be measured, does not stay; without us its switch sees to it.

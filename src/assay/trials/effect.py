@@ -20,6 +20,8 @@ EffectStatus = Literal["took", "void", "not_shown"]
 """`took` the server, or its log, says that it runs with the change; `void` it says that it does not, or that
 more is otherwise than the change explains: nothing measured may be counted; `not_shown` it does not say."""
 _LOGGED = r"(?<![\w-]){name}['\"]?\s*[=:]\s*(?P<quote>['\"]?)(?P<value>[^'\"\s,)}}\]]*)(?P=quote)"
+_LEFT_TO_THE_ENGINE = ("auto", "default")
+"""Values that the server's settings show as what it chose."""
 _MOST = 8
 
 
@@ -133,6 +135,8 @@ def _not_taken(
     if predicted is not None and predicted.known and _same(predicted.after, now):
         return ""
     setting = next((each for each in change.set if each.flag == flag), None)
+    if setting is not None and setting.value in _LEFT_TO_THE_ENGINE:
+        return ""
     if setting is not None:
         return resolved_otherwise(flag, setting.value, {flag_name(flag): now})
     stays = name in before and before[name] == now
