@@ -296,3 +296,15 @@ def test_a_service_that_is_restarted_while_it_is_measured_is_void(rig: Rig, tmp_
     assert child.process.wait(120) == 6, child.said()
     assert is_base(rig)
     assert serves(rig)
+
+
+def test_a_promotion_that_cannot_be_written_goes_back(rig: Rig, tmp_path: Path) -> None:
+    child = Child(rig, tmp_path, "+standin=slow", "--keep", more=LONG)
+    child.at("assay: candidate ...")
+    rig.call("fill", "rig1")
+    try:
+        assert child.process.wait(120) == 4, child.said()
+    finally:
+        rig.call("unfill", "rig1")
+    assert "could not be kept" in child.said()
+    assert is_base(rig)
