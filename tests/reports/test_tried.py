@@ -59,7 +59,7 @@ def test_how_it_ended() -> None:
 
 
 def test_the_document() -> None:
-    found = json.loads(reports.try_json("t-1", SIFTED, None, ended("reverted", COMPARISON)))
+    found = json.loads(reports.try_json("t-1", SIFTED, None, (), ended("reverted", COMPARISON)))
     assert (found["schema"], found["result"], found["downtime_s"]) == (reports.TRY_SCHEMA, "reverted", 3.5)
     assert (found["baseline"], found["candidate"]) == ("out/baseline.json", None)
     assert found["comparison"]["outcome"] == "inconclusive"

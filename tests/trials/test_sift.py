@@ -10,7 +10,7 @@ import pytest
 from assay.deployment import parse_engine
 from assay.findings import Opened, open_deployment
 from assay.rollout import changed_words, parse_change
-from assay.trials import Sifted, predict, sift
+from assay.trials import Sifted, are_one, predict, sift
 
 pytestmark = [pytest.mark.registry, pytest.mark.timeout(300)]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "deployments"
@@ -72,6 +72,11 @@ def test_the_case_that_started_it(example: OpenExample) -> None:
     arms = predict(opened.case, words, changed_words(words, found.change))
     assert [each.field for each in arms if each.changes] == ["enable_fused_moe_sum_all_reduce"]
     assert [each.field for each in arms if not each.known] == ["random_seed"]
+    assert not are_one(arms, frozenset({"random_seed"}))
+    same = predict(opened.case, words, (*words, "--tp-size", "4"))
+    assert are_one(same, frozenset({"random_seed"}))
+    assert not are_one(same, frozenset()), "what is not known may be otherwise"
+    assert not are_one((), frozenset())
 
 
 def test_nothing_is_left(example: OpenExample) -> None:

@@ -21,10 +21,10 @@ from assay.cli.rollout_check import ask_its_parser, check_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
 from assay.engines import settings_drawn_at_start
-from assay.errors import InputError, SourceError
+from assay.errors import InputError, Refused, SourceError
 from assay.rollout import Request, parse_change, prepare
 from assay.source import default_cache
-from assay.trials import Expected, Ladder, Told, TryOut, try_once
+from assay.trials import Expected, Ladder, Told, TryOut, are_one, try_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from assay.bench import Comparison, Rung
     from assay.cli.bench_options import LoadOptions
     from assay.cli.try_options import TryOptions
-    from assay.hosts import Host
     from assay.rollout import Change, Prepared
     from assay.trials import ArmName, Choice, Effect, Tried
 
@@ -46,7 +45,7 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
     if options.keep and options.revert:
         raise InputError("--keep and --revert exclude each other")
     # what is wrong with the load is said before anybody is asked anything
-    levels, workload = bench_plan.levels(load), bench_plan.workload(load, "")
+    bench_plan.levels(load), bench_plan.workload(load, "")
     patience = patience_of(options, trial_s=options.switch)
     called = named(target, options)
     id = new_id()
@@ -67,27 +66,49 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
         )  # fmt: skip
         say("a token of the service as it is")
         prepared = prepare(host, request)
+        expected = _expected(prepared, found)
         _check(prepared, subject, found, options)
-        if not options.unchecked:
-            ask_its_parser(prepared)
-        if options.dry_run:
-            shown = reports.plan_text(prepared.plan)
-            return (reports.try_json(id, found.sifted, prepared.plan) if options.json else shown), 0
-        tell(reports.plan_text(prepared.plan))
-        ladder = Ladder(
-            reach=lambda: _reached(host, prepared, options, load),
-            workload=workload, levels=tuple(levels), folder=folder, version=__version__,
-            limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache),
-            key=prepared.service.key or bench_plan.api_key(load, os.environ),
-            metrics=lambda where: bench_plan.metrics(load, where),
-        )  # fmt: skip
-        done = _carried_out(prepared, ladder, found, note, options)
-    text = (
-        reports.try_json(id, found.sifted, prepared.plan, done)
-        if options.json
-        else reports.try_text(found.sifted, done)
+        shown = reports.planned_text(prepared.plan, expected.prediction)
+        done = None
+        if not options.dry_run:
+            tell(shown)
+            done = _carried_out(prepared, _ladder(prepared, options, load, folder), expected, note, options)
+    if options.json:
+        text = reports.try_json(id, found.sifted, prepared.plan, expected.prediction, done)
+    else:
+        text = shown if done is None else reports.try_text(found.sifted, done)
+    return text, _VOID if done is not None and done.result == "void" else 0
+
+
+def _expected(prepared: Prepared, found: Asked) -> Expected:
+    """What both arms resolve to.
+
+    Raises:
+        Refused: to the same.
+    """
+    drawn = settings_drawn_at_start(prepared.after)
+    prediction = found.prediction(prepared.before.words, prepared.after)
+    if are_one(prediction, drawn):
+        raise Refused(
+            "by its source the engine resolves both commands to the same settings; nothing was tried",
+            hint="`assay explain OPTION=VALUE -d FILE` says which line sets it; --unchecked tries it anyway",
+        )
+    fields = {each.flag: each.field for each in found.sifted.asked}
+    return Expected(fields=fields, prediction=prediction, drawn=drawn)
+
+
+def _ladder(prepared: Prepared, options: TryOptions, load: LoadOptions, folder: Path) -> Ladder:
+    """What both arms are asked, and how they are reached."""
+    return Ladder(
+        reach=lambda: _reached(prepared, options, load),
+        workload=bench_plan.workload(load, ""),
+        levels=tuple(bench_plan.levels(load)),
+        folder=folder,
+        version=__version__,
+        limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache),
+        key=prepared.service.key or bench_plan.api_key(load, os.environ),
+        metrics=lambda where: bench_plan.metrics(load, where),
     )
-    return text, _VOID if done.result == "void" else 0
 
 
 def _asked(subject: Subject, change: Change, options: TryOptions) -> Asked:
@@ -96,12 +117,18 @@ def _asked(subject: Subject, change: Change, options: TryOptions) -> Asked:
 
 
 def _check(prepared: Prepared, subject: Subject, found: Asked, options: TryOptions) -> None:
-    """Where it was not triaged, the engine's parser may still be asked whether it takes the command.
+    """Whether the engine takes the command, by its source where it was not triaged, and by its own parser.
 
     Raises:
         Refused: it does not.
     """
-    if found.sifted.triaged or options.unchecked or subject.engine is None:
+    if not options.unchecked:
+        _check_source(prepared, subject, found, options)
+        ask_its_parser(prepared)
+
+
+def _check_source(prepared: Prepared, subject: Subject, found: Asked, options: TryOptions) -> None:
+    if found.sifted.triaged or subject.engine is None:
         return
     try:
         with Reporter(sys.stderr) as progress:
@@ -120,14 +147,14 @@ def _check(prepared: Prepared, subject: Subject, found: Asked, options: TryOptio
 
 
 @contextlib.contextmanager
-def _reached(host: Host, prepared: Prepared, options: TryOptions, load: LoadOptions) -> Iterator[Target]:
+def _reached(prepared: Prepared, options: TryOptions, load: LoadOptions) -> Iterator[Target]:
     """The server as it is to be had from here."""
     if options.base_url is not None:
         yield target(options.base_url, verify=not load.insecure)
         return
     there = urllib.parse.urlsplit(prepared.service.url)
     port = there.port or (443 if there.scheme == "https" else 80)
-    with host.reach(there.hostname or "127.0.0.1", port) as (address, here):
+    with prepared.machine.host.reach(there.hostname or "127.0.0.1", port) as (address, here):
         shown = f"[{address}]" if ":" in address else address
         yield target(f"{there.scheme}://{shown}:{here}{there.path}", verify=not load.insecure)
 
@@ -135,15 +162,10 @@ def _reached(host: Host, prepared: Prepared, options: TryOptions, load: LoadOpti
 def _carried_out(
     prepared: Prepared,
     ladder: Ladder,
-    found: Asked,
+    expected: Expected,
     note: Callable[[str, Value], None],
     options: TryOptions,
 ) -> Tried:
-    expected = Expected(
-        fields={each.flag: each.field for each in found.sifted.asked},
-        prediction=found.prediction(prepared.before.words, prepared.after),
-        drawn=settings_drawn_at_start(prepared.after),
-    )
     out = TryOut(prepared=prepared, ladder=ladder, expected=expected)
     with interrupted_by(signal.SIGTERM, signal.SIGHUP), BenchProgress(sys.stderr) as progress:
 

@@ -21,7 +21,7 @@ from assay.reports.rollout import (
 )
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
-from assay.reports.tried import TRY_SCHEMA, effect_text, sifted_text, try_json, try_text
+from assay.reports.tried import TRY_SCHEMA, effect_text, planned_text, sifted_text, try_json, try_text
 
 __all__ = [
     "LINT_SCHEMA",
@@ -54,6 +54,7 @@ __all__ = [
     "outcome_text",
     "plan_json",
     "plan_text",
+    "planned_text",
     "printable",
     "remarks",
     "sifted_text",

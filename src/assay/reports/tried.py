@@ -10,13 +10,16 @@ import msgspec
 from assay._masking import mask
 from assay.reports.compare import compare_text, comparison_document
 from assay.reports.harmless import harmless, harmless_lines
-from assay.reports.rollout import masked
+from assay.reports.rollout import masked, plan_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.rollout import Plan
-    from assay.trials import Asked, Effect, Sifted, Tried
+    from assay.trials import Asked, Effect, PredictedSetting, Sifted, Tried
 
 TRY_SCHEMA = "assay.try/1"
+_LONGEST = 60
 _NO_PROOF = (
     "One start of each: that says what happened once, and is no proof. Starts of one command differ, too; "
     "`assay compare` draws a verdict from several runs of each, in turns."
@@ -48,6 +51,21 @@ def _option(each: Asked, *, triaged: bool) -> list[str]:
     return lines
 
 
+def planned_text(plan: Plan, prediction: Sequence[PredictedSetting]) -> str:
+    """The plan, and what the source says that becomes otherwise with it."""
+    changes = [each for each in prediction if each.changes]
+    lines = ["  predicted, by the engine's source:"] if changes else []
+    for each in changes:
+        told = f"{each.field} {_short(each.before)} -> {_short(each.after)}"
+        lines += _wrapped(told + (f" ({each.at})" if each.at else ""), indent=5)
+    return "\n".join([plan_text(plan), *(harmless_lines(mask(line)) for line in lines)])
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 def effect_text(effect: Effect) -> str:
     """What shows that the change took."""
     lines = _wrapped(f"effect: {effect.status.replace('_', ' ')} (by {effect.shown_by}): {effect.message}")
@@ -71,7 +89,13 @@ def try_text(found: Sifted, tried: Tried | None = None) -> str:
     return "\n\n".join(parts)
 
 
-def try_json(id: str, found: Sifted, plan: Plan | None = None, tried: Tried | None = None) -> str:
+def try_json(
+    id: str,
+    found: Sifted,
+    plan: Plan | None = None,
+    prediction: Sequence[PredictedSetting] = (),
+    tried: Tried | None = None,
+) -> str:
     """The same as one JSON document; docs/reference/try-json.md."""
     result = tried.result if tried else "not-tried" if found.change is None else "planned"
     document = {
@@ -82,6 +106,7 @@ def try_json(id: str, found: Sifted, plan: Plan | None = None, tried: Tried | No
         "why_not_triaged": found.why_not,
         "asked": msgspec.to_builtins(found.asked),
         "plan": msgspec.to_builtins(plan),
+        "predicted": msgspec.to_builtins([each for each in prediction if each.changes]),
         "downtime_s": tried.downtime_s if tried else 0.0,
         "effect": msgspec.to_builtins(tried.effect) if tried else None,
         "baseline": tried.baseline if tried else None,

@@ -3,7 +3,7 @@
 from assay.trials.cycle import Choice, Tried, TryOut, try_once
 from assay.trials.effect import Effect, Expected, SettingSeen, prove_effect
 from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told
-from assay.trials.prediction import PredictedSetting, predict
+from assay.trials.prediction import PredictedSetting, are_one, predict
 from assay.trials.sift import Asked, Sifted, not_triaged, sift
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Told",
     "Tried",
     "TryOut",
+    "are_one",
     "not_triaged",
     "predict",
     "prove_effect",

@@ -8,6 +8,8 @@ from assay._value import Value
 from assay.trials.sift import case_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.findings import Case
     from assay.flow import Resolution
 
@@ -30,6 +32,15 @@ class PredictedSetting(Value):
     def changes(self) -> bool:
         """Whether the arms surely differ in it."""
         return self.known and self.before != self.after
+
+
+def are_one(prediction: Sequence[PredictedSetting], drawn: frozenset[str]) -> bool:
+    """Whether both arms surely resolve to the same; not where nothing was predicted, or a field is not known.
+
+    `drawn` are settings that differ from start to start by themselves.
+    """
+    told = [each for each in prediction if each.field not in drawn]
+    return bool(told) and all(each.known and not each.changes for each in told)
 
 
 def predict(case: Case, before: tuple[str, ...], after: tuple[str, ...]) -> tuple[PredictedSetting, ...]:
