@@ -11,7 +11,7 @@ import pytest
 from tests.http_server import serving
 
 from assay.cli import main
-from assay.cli.rollout_run import _say, _who
+from assay.cli.noting import say, who
 
 ANSWERS = {
     "/v1/models": {"data": [{"id": "tiny", "root": "Qwen/Qwen3-32B-FP8"}]},
@@ -78,6 +78,15 @@ LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
         (["apply", "FILE", "+api-key=s3cret"], LIVE, 3, "--api-key"),
         (["apply", "FILE", "+a", "--switch", "1"], f'{LIVE}[trials]\nwhere = "in_place"\n', 2, "--switch"),
         (["apply", "FILE", "+a", "--hold", "nan"], f'{LIVE}[trials]\nwhere = "in_place"\n', 2, "--hold"),
+        (["try", "FILE", "+a"], LIVE, 3, "does not let assay change llm.service"),
+        (["try", "FILE", "+a", "--in-place"], LIVE, 2, "--in-place goes with UNIT@HOST"),
+        (["try", "FILE", "+a", "--dry-run"], "", 2, "does not say where it runs"),
+        (["try", "FILE", "+a", "--keep", "--revert"], LIVE, 2, "exclude each other"),
+        (["try", "FILE", "+a", "--max-concurrency", "x"], LIVE, 2, "--max-concurrency x"),
+        (["try", "FILE", "+a", "--switch", "4"], LIVE, 2, "--switch 4"),
+        (["try", "FILE", "+hf-token=s3cret"], LIVE, 3, "--hf-token"),
+        (["try", "llm@nosuch.invalid", "+a"], "", 3, "--in-place"),
+        (["try", "FILE"], LIVE, 2, "nothing to change"),
         (["status", "FILE"], "", 2, "does not say where it runs"),
         (["promote", "FILE", "--ready-timeout", "-1"], LIVE, 2, "--ready-timeout"),
         (["rollback", "a@-oProxyCommand=x"], "", 2, "not the name of a machine"),
@@ -120,11 +129,45 @@ def test_a_terminal_that_is_gone_ends_nothing_that_is_half_done(monkeypatch: pyt
             raise BrokenPipeError
 
     monkeypatch.setattr("sys.stderr", Gone())
-    _say("disarm")
+    say("disarm")
 
 
 def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.getuid", lambda: 2_000_000_000)
-    assert _who().startswith("2000000000@")
+    assert who().startswith("2000000000@")
+
+
+def test_doctor_of_this_machine_and_of_a_file_that_lacks_things(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    assert main(["doctor", "--json"]) == 0
+    found = {each["name"]: each["status"] for each in json.loads(capsys.readouterr().out)["checks"]}
+    assert found["python"] == found["cache"] == found["journal file"] == "ok"
+    assert not (tmp_path / "j.sqlite").exists()
+
+    path = tmp_path / "chat.toml"
+    path.write_text(FILE.replace("[model]", "[mode]"))
+    assert main(["doctor", str(path)]) == 1
+    assert "FAILED   deployment" in capsys.readouterr().out
+    path.write_text(FILE + LIVE)
+    config = tmp_path / "config"
+    config.write_text("Host *\n  ProxyCommand false\n")
+    words = ["doctor", str(path), "--engine", str(tmp_path), "--ssh-config", str(config)]
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    for told in (
+        "FAILED   machine: nosuch.invalid",
+        "warning  permission",
+        "FAILED   source",
+        "2 to be fixed",
+    ):
+        assert told in said, said
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["doctor", "--cache", str(blocked / "cache")]) == 1
+    assert "--cache or ASSAY_CACHE name another" in capsys.readouterr().out
+    assert main(["doctor", "@"]) == 2

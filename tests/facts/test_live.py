@@ -22,6 +22,7 @@ from assay.facts import (
     differences,
     read_gpus,
     read_process,
+    resolved_otherwise,
     same_command,
 )
 from assay.facts.gpus import parse_cuda, parse_gpu_users, parse_gpus, parse_nvlink
@@ -136,6 +137,26 @@ def test_answers_of_servers() -> None:
         assert parse_models(body) == ()
         assert parse_server_info(body) == {}
         assert not parse_has_metrics(body)
+
+
+def test_settings_of_vllm_stand_in_sections() -> None:
+    """Recorded of vLLM 0.32.0 with VLLM_SERVER_DEV_MODE=1; its variables may hold secrets."""
+    body = printed("vllm-server-info.json")
+    settings = parse_server_info(body)
+    asked = {"max_num_seqs": 8, "max_model_len": 2048, "enforce_eager": True, "dtype": "float32"}
+    assert {name: settings[name] for name in asked} == asked
+    assert settings["enable_prefix_caching"] is True
+    assert "planted-s3cret" not in str(settings)
+    assert "hf_token" not in settings
+    assert parse_server_info(b'{"vllm_config": "model=x, dtype=y"}') == {}
+    for flag, value, otherwise in [
+        ("--max-model-len", "2k", False),
+        ("--max-model-len", "2K", False),
+        ("--max-num-seqs", "9", True),
+        ("--dtype", "float32", False),
+        ("--dtype", "bfloat16", True),
+    ]:
+        assert bool(resolved_otherwise(flag, value, settings)) == otherwise, flag
 
 
 def live(

@@ -10,13 +10,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 from tests.hosts.loopback import LoopbackSshd, kill, loopback, nap, processes, running, wait_until
+from tests.http_server import serving
 
 from assay.errors import AssayError, HostError, InputError, OutcomeUnknown, Unreachable
-from assay.hosts import CommandResult, Host, Script, SshHost
+from assay.hosts import CommandResult, Host, LocalHost, Script, SshHost
 
 
 def over(sshd: LoopbackSshd, config: Path | None = None) -> SshHost:
@@ -49,6 +51,48 @@ def test_what_people_set_for_their_own_sessions_does_no_harm(sshd: LoopbackSshd)
         )
         with over(sshd, sshd.write_config("own", extra=extra)) as host:
             assert host.run(["cat"], stdin=b"\r\n\0").out == b"\r\n\0"
+
+
+def test_a_port_there_is_reached_and_let_go(sshd: LoopbackSshd) -> None:
+    with socket.socket() as taken, serving(BaseHTTPRequestHandler) as url:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        extra = f"  LocalForward {taken.getsockname()[1]} 127.0.0.1:1\n  ExitOnForwardFailure yes\n"
+        port = int(url.rpartition(":")[2])
+        with over(sshd, sshd.write_config("forwards", extra=extra)) as host:
+            with host.reach("127.0.0.1", port) as there:
+                assert there != ("127.0.0.1", port)
+                with socket.create_connection(there, timeout=5) as connection:
+                    connection.sendall(b"BREW / HTTP/1.0\r\n\r\n")
+                    assert b" 501 " in connection.recv(65536)
+                assert running(f"127.0.0.1:{there[1]}:")
+            wait_until(lambda: not running(f"127.0.0.1:{there[1]}:"))
+            with pytest.raises(InputError), host.reach("a b", 1):
+                """Not reached."""
+    with LocalHost() as here, here.reach("127.0.0.1", port) as same:
+        assert same == ("127.0.0.1", port)
+
+
+def test_a_tunnel_of_an_assay_that_was_killed_ends(sshd: LoopbackSshd) -> None:
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom assay.hosts import SshHost\n"
+        "with SshHost('loop', config=Path(sys.argv[1])).reach('127.0.0.1', 9) as there:\n"
+        "    print(there[1], flush=True)\n    input()\n"
+    )
+    command = [sys.executable, "-c", program, str(sshd.config)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as assay:
+        assert assay.stdout is not None
+        port = int(assay.stdout.readline())
+        assert running(f"127.0.0.1:{port}:")
+        assay.kill()
+    wait_until(lambda: not running(f"127.0.0.1:{port}:"))
+
+
+def test_a_tunnel_to_a_machine_that_is_not_there(sshd: LoopbackSshd) -> None:
+    config = sshd.write_config("gone", extra="")
+    config.write_text(config.read_text().replace(f"Port {sshd.port}", "Port 1"))
+    with SshHost("loop", config=config) as host, pytest.raises(Unreachable), host.reach("127.0.0.1", 9):
+        """Not reached."""
 
 
 def test_a_jump_host_of_the_configuration_is_used(sshd: LoopbackSshd) -> None:

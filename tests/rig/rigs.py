@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay.hosts import Secret, SshHost
@@ -21,18 +21,24 @@ PASSWORD = "assay-rig"  # noqa: S105 -- that of the rig's users
 class Rig:
     """Two machines, rig1 and rig2."""
 
-    def __init__(self, folder: Path, *, count: int = 2) -> None:
+    def __init__(
+        self, folder: Path, *, count: int = 2, binds: Sequence[Path] = (), packages: str = ""
+    ) -> None:
         self._rig = folder
         self.folder = Path(tempfile.mkdtemp(prefix="assay-rig-", dir="/tmp"))
         self._environment = {**os.environ, "RIG_STATE": str(self.folder / "state")}
-        self.call("up", "-n", str(count))
+        if packages:  # other hosts, built once
+            self._environment["RIG_EXTRA_PACKAGES"] = packages
+            self.call("prepare", timeout_s=600)
+        shown = [word for path in binds for word in ("--bind", str(path))]
+        self.call("up", "-n", str(count), *shown)
         self.config = self.folder / "state" / "ssh_config"
 
-    def call(self, *arguments: str, data: bytes = b"") -> str:
+    def call(self, *arguments: str, data: bytes = b"", timeout_s: float = 120.0) -> str:
         """One command of the rig, with `data` on its stdin."""
         command = ["bash", str(self._rig / "rig"), *arguments]
         done = subprocess.run(
-            command, input=data, capture_output=True, check=False, env=self._environment, timeout=120
+            command, input=data, capture_output=True, check=False, env=self._environment, timeout=timeout_s
         )
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()

@@ -5,6 +5,8 @@ Each test ends with the service on its old command, or with a clear word that a 
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import json
 import os
@@ -31,6 +33,7 @@ from assay.rollout import (
     Look,
     Outcome,
     Patience,
+    Plan,
     Request,
     apply,
     layout,
@@ -626,9 +629,97 @@ def test_a_unit_that_another_hangs_on(rig: Rig, setting: str) -> None:
     assert isinstance(Attempt(rig).run(), Outcome)
 
 
-@pytest.mark.parametrize("setting", ["RefuseManualStop=yes", "FailureAction=reboot"])
+PROXY = """
+import http.server, os, sys, urllib.error, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        size = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(size) if size else None
+        headers = {"Authorization": self.headers.get("Authorization", "")}
+        for port in sys.argv[2:]:
+            try:
+                asked = urllib.request.Request(f"http://127.0.0.1:{port}{self.path}", body, headers)
+                with urllib.request.urlopen(asked, timeout=2) as answer:
+                    return self.say(200, answer.read())
+            except OSError:
+                pass
+        self.say(502, b"bad gateway")
+    do_POST = do_GET
+    def say(self, status, data):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("others", [[], ["31005"]])
+def test_a_proxy_in_front_that_answers_while_it_is_down(rig: Rig, others: list[str]) -> None:
+    rig.put({"/opt/proxy.py": PROXY.encode()})
+    run = ["systemd-run", "--quiet", "--collect"]
+    rig.inside(*run, "--unit=front", "python3", "/opt/proxy.py", "31001", "31000", *others)
+    words = ["-m", "sglang.launch_server", "--model-path", "/models/tiny", "--port", "31005"]
+    rig.inside(*run, "--unit=second", "/opt/venv/bin/python3", *words)
+    ask = ["curl", "-s", "-m", "2", "-H", f"Authorization: Bearer {service.KEY}", "-d", "{}"]
+    try:
+        for port in ("31001", "31005"):
+            url = f"http://127.0.0.1:{port}/v1/completions"
+            wait_until(functools.partial(answers, rig, *ask, url))
+        attempt = Attempt(rig)
+        attempt.request = dataclasses.replace(attempt.request, url="http://127.0.0.1:31001")
+        outcome = attempt.run()
+        if others:  # a balancer: its tokens say nothing of the unit
+            assert "another server is behind it" in failed(outcome, "port-in-use").message
+        else:
+            assert isinstance(outcome, Outcome), outcome
+            assert outcome.result == "trial"
+        [(_, plan)] = [each for each in attempt.notes if each[0] == "plan"]
+        assert isinstance(plan, Plan)
+        assert "not where the command listens" in plan.notes[0]
+        back(rig)
+    finally:
+        rig.inside("systemctl", "stop", "front.service", "second.service")
+
+
+def answers(rig: Rig, *command: str) -> bool:
+    try:
+        return "usage" in rig.inside(*command)
+    except AssertionError:
+        return False
+
+
+def test_what_systemd_starts_when_the_unit_fails_stands_in_the_plan(rig: Rig) -> None:
+    edited(rig, "[Unit]", "[Unit]\nOnFailure=page-somebody.service")
+    try:
+        attempt = Attempt(rig, "standin=oom")
+        failed(attempt.run(), "out-of-memory")
+        [(_, plan)] = [each for each in attempt.notes if each[0] == "plan"]
+        assert isinstance(plan, Plan)
+        assert "starts page-somebody.service (OnFailure=)" in plan.notes[0]
+    finally:
+        service.install(rig)
+
+
+def test_a_rollback_that_is_refused_has_an_outcome(rig: Rig) -> None:
+    assert isinstance(Attempt(rig).run(), Outcome)
+    notes: list[tuple[str, Value]] = []
+    with rig.host() as host:
+        promote(look(host), note=no_note)
+        rig.inside("sh", "-c", f"echo '# by hand' >>{PLACES.kept}; systemctl daemon-reload")
+        with pytest.raises(Refused):
+            rollback(look(host), note=lambda kind, body: notes.append((kind, body)))
+    assert [kind for kind, _ in notes] == ["rollback", "outcome"]
+    assert isinstance(notes[1][1], Outcome)
+    assert notes[1][1].result == "refused"
+
+
+@pytest.mark.parametrize(
+    "setting", ["RefuseManualStop=yes", "FailureAction=reboot", "OnSuccess=next.service"]
+)
 def test_a_unit_that_must_not_be_restarted_or_takes_more_with_it(rig: Rig, setting: str) -> None:
-    edited(rig, "[Service]", f"{setting}\n[Service]")
+    edited(rig, "[Unit]", f"[Unit]\n{setting}")
     try:
         refused(rig, setting.replace("RefuseManualStop=yes", "CanStop=no"))
     finally:

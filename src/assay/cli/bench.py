@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from assay import __version__
@@ -30,6 +27,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model
     from assay.cli import bench_plan
     from assay.cli.bench_progress import BenchProgress
+    from assay.cli.noting import interrupted_by
 
     options = options or BenchOptions()
     if not options.stall_timeout > 0:
@@ -58,7 +56,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     )
     stopped: BaseException | None = None
     try:
-        with _terminated_like_interrupted(), BenchProgress(sys.stderr) as progress:
+        with interrupted_by(signal.SIGTERM), BenchProgress(sys.stderr) as progress:
             for rung in bench(info, levels, output, key=key, limits=limits, progress=progress):
                 progress.clear()
                 if not options.json:
@@ -93,17 +91,3 @@ def _shown(options: BenchOptions, info: RunInfo, output: Output) -> None:
     if options.html:
         page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
         output.page_path.write_text(page, encoding="utf-8")
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: what was measured is kept."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -17,23 +17,15 @@ Several = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class BenchOptions:
-    """Options of `assay bench`, named as vLLM's and SGLang's own tools name them.
+class LoadOptions:
+    """What a server is asked, named as vLLM's and SGLang's own tools name it.
 
     Parameters
     ----------
-    base_url
-        The server. Default: what --host and --port say.
-    host
-        The server's host, where --base-url does not say.
-    port
-        The server's port.
     backend
         The route by the name that vLLM and SGLang give it; --endpoint goes before it.
     endpoint
         The route. Default: /v1/completions.
-    model
-        The model's name. Default: the first that the server's /v1/models names.
     dataset_name
         What to ask: random words; groups of prompts that begin alike; the lines of --dataset-path (custom),
         its ShareGPT conversations, or its trace (also called mooncake) at the trace's own times.
@@ -103,23 +95,10 @@ class BenchOptions:
         The server's metrics, asked beside the load. Default: /metrics of the server; none asks for none.
     flush_cache
         Empty the server's prefix cache before each rung, and stop if it does not.
-    result_dir
-        Folder of the results.
-    result_filename
-        File of the summary in it. Default: bench-DATE-TIME.json.
-    save_detailed
-        Put the arrays of each request into the summary too; the compact file always has them.
-    html
-        Write a page of the run beside the summary: doubts, ladder, distributions, timelines.
     stall_timeout
         Stop when nothing has come for so many seconds, with requests in flight.
-    json
-        Print the summary as JSON.
     """
 
-    base_url: str | None = None
-    host: str = "127.0.0.1"
-    port: int = 8000
     backend: Literal[
         "openai",
         "openai-chat",
@@ -131,7 +110,6 @@ class BenchOptions:
         "sglang-oai-chat",
     ] = "openai"
     endpoint: Literal["/v1/completions", "/v1/chat/completions", "/generate"] | None = None
-    model: str | None = None
     dataset_name: Dataset | None = None
     dataset_path: Path | None = None
     num_prompts: int | None = None
@@ -175,11 +153,44 @@ class BenchOptions:
     insecure: Switch = False
     metrics_url: str | None = None
     flush_cache: Switch = False
+    stall_timeout: float = 60.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(LoadOptions):
+    """Options of `assay bench`, named as vLLM's and SGLang's own tools name them.
+
+    Parameters
+    ----------
+    base_url
+        The server. Default: what --host and --port say.
+    host
+        The server's host, where --base-url does not say.
+    port
+        The server's port.
+    model
+        The model's name. Default: the first that the server's /v1/models names.
+    result_dir
+        Folder of the results.
+    result_filename
+        File of the summary in it. Default: bench-DATE-TIME.json.
+    save_detailed
+        Put the arrays of each request into the summary too; the compact file always has them.
+    html
+        Write a page of the run beside the summary: doubts, ladder, distributions, timelines.
+    json
+        Print the summary as JSON.
+    """
+
+    base_url: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    model: str | None = None
     result_dir: Path = Path()
     result_filename: Annotated[str | None, Parameter(name=("--result-filename", "--output-file"))] = None
     save_detailed: Annotated[
         bool, Parameter(name=("--save-detailed", "--output-details"), negative=(), show_default=False)
     ] = False
     html: Switch = False
-    stall_timeout: float = 60.0
     json: Switch = False

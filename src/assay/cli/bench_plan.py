@@ -29,7 +29,7 @@ from assay.bench import (
 from assay.errors import InputError
 
 if TYPE_CHECKING:
-    from assay.cli.bench_options import BenchOptions
+    from assay.cli.bench_options import BenchOptions, LoadOptions
 
 _LADDER = "1,4,16"
 _FEWEST, _A_STREAM, _SECONDS = 64, 8, 30
@@ -41,7 +41,7 @@ def where(options: BenchOptions) -> Target:
     return target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
 
 
-def metrics(options: BenchOptions, server: Target) -> Target | None:
+def metrics(options: LoadOptions, server: Target) -> Target | None:
     """Where the server's metrics are."""
     if options.metrics_url is None:
         return msgspec.structs.replace(server, prefix=f"{server.prefix}/metrics")
@@ -50,13 +50,13 @@ def metrics(options: BenchOptions, server: Target) -> Target | None:
     return target(options.metrics_url, verify=not options.insecure, option="--metrics-url")
 
 
-def api_key(options: BenchOptions, environment: Mapping[str, str]) -> Secret | None:
+def api_key(options: LoadOptions, environment: Mapping[str, str]) -> Secret | None:
     """The key, from the environment."""
     value = environment.get(options.api_key_env, "").strip()
     return Secret(value) if value else None
 
 
-def workload(options: BenchOptions, model: str) -> Workload:
+def workload(options: LoadOptions, model: str) -> Workload:
     """What is sent."""
     prompts = _prompts(options)
     made = not isinstance(prompts, OwnPrompts)  # lengths are part of what was asked
@@ -78,12 +78,12 @@ def _endpoint(backend: str) -> Endpoint:
     return "/v1/chat/completions" if backend.endswith("-chat") else "/v1/completions"
 
 
-def levels(options: BenchOptions) -> list[Level]:
+def levels(options: LoadOptions) -> list[Level]:
     """The rungs, in the order given."""
     return [level.checked() for level in _levels(options)]
 
 
-def _levels(options: BenchOptions) -> list[Level]:
+def _levels(options: LoadOptions) -> list[Level]:
     prompts = _prompts(options)
     if isinstance(prompts, TracePrompts):
         return [_trace(options, prompts)]
@@ -101,7 +101,7 @@ def _levels(options: BenchOptions) -> list[Level]:
     return [_level(options, rate, cap) for rate in rates for cap in caps]
 
 
-def _level(options: BenchOptions, rate: float | None, cap: int | None) -> Level:
+def _level(options: LoadOptions, rate: float | None, cap: int | None) -> Level:
     return Level(
         requests=_requests(options, rate, cap),
         concurrency=cap,
@@ -112,7 +112,7 @@ def _level(options: BenchOptions, rate: float | None, cap: int | None) -> Level:
     )
 
 
-def _ramp(options: BenchOptions) -> Level:
+def _ramp(options: LoadOptions) -> Level:
     """One open rung whose rate grows."""
     start, end = options.ramp_up_start_rps, options.ramp_up_end_rps
     if start is None or end is None or options.request_rate is not None:
@@ -127,7 +127,7 @@ def _ramp(options: BenchOptions) -> Level:
     )
 
 
-def _trace(options: BenchOptions, prompts: TracePrompts) -> Level:
+def _trace(options: LoadOptions, prompts: TracePrompts) -> Level:
     """One open rung with the times of the trace."""
     if options.request_rate is not None or options.ramp_up_strategy is not None:
         raise InputError(
@@ -139,14 +139,14 @@ def _trace(options: BenchOptions, prompts: TracePrompts) -> Level:
     )
 
 
-def _cap(options: BenchOptions) -> int | None:
+def _cap(options: LoadOptions) -> int | None:
     caps = _whole("--max-concurrency", options.max_concurrency) if options.max_concurrency else [None]
     if len(caps) > 1:
         raise InputError(f"--max-concurrency {options.max_concurrency}: one limit was expected here")
     return caps[0]
 
 
-def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int:
+def _requests(options: LoadOptions, rate: float | None, cap: int | None) -> int:
     if options.num_prompts is not None:
         return options.num_prompts
     if rate is None:
@@ -156,7 +156,7 @@ def _requests(options: BenchOptions, rate: float | None, cap: int | None) -> int
     return max(_FEWEST, math.ceil(_SECONDS * rate))
 
 
-def _prompts(options: BenchOptions) -> Prompts:
+def _prompts(options: LoadOptions) -> Prompts:
     name = options.dataset_name or ("random" if options.dataset_path is None else "custom")
     if name in ("generated-shared-prefix", "prefix_repetition"):
         return SharedPrefixPrompts(

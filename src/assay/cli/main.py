@@ -16,10 +16,12 @@ from assay import __version__
 from assay.cli.bench import bench
 from assay.cli.compare import compare
 from assay.cli.describe import describe
+from assay.cli.doctor import doctor
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
+from assay.cli.try_out import try_out
 from assay.errors import AssayError, InputError
 
 app = cyclopts.App(
@@ -36,10 +38,12 @@ app.command(triage)
 app.command(explain)
 app.command(bench)
 app.command(compare)
+app.command(try_out, name="try")
 app.command(apply)
 app.command(status)
 app.command(promote)
 app.command(rollback)
+app.command(doctor)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
@@ -51,7 +55,7 @@ def run() -> NoReturn:
     Nobody looks for garbage in such a process: what an analysis makes, millions of objects, it needs to its
     end, and each look at them takes seconds. Only measuring may go on for hours.
     """
-    if sys.argv[1:2] != ["bench"]:
+    if sys.argv[1:2] not in (["bench"], ["try"]):
         gc.disable()
     code = main()
     gc.freeze()  # Python looks once more before it ends

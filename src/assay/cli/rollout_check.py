@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay._masking import mask
+from assay.cli.noting import say, tell
 from assay.deployment import launch_of_words, not_run, unwrap
 from assay.diagnostics import Choice, lint
 from assay.errors import Refused
+from assay.reports import harmless
+from assay.rollout import preflight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from assay.deployment import EngineReference
     from assay.diagnostics import Diagnostic
+    from assay.rollout import Prepared
     from assay.source import Progress
 
 
@@ -38,6 +42,24 @@ def check_command(
             hint="name another value; --unchecked leaves this out, where another source serves",
         )
     return tuple(mask(f"{each.severity}[{each.code}]: {each.message}") for each in new)
+
+
+def ask_its_parser(prepared: Prepared) -> None:
+    """Ask the engine's own parser on the machine; that it could not be asked is said, and no reason to stop.
+
+    Raises:
+        Refused: it does not take the changed command.
+    """
+    say("the engine's own parser, there")
+    found = preflight(prepared)
+    if found.status == "refuses":
+        raise Refused(
+            f"{prepared.plan.host}: the engine's own parser refuses the changed command; nothing was changed",
+            details=(found.message,),
+            hint="name another value; --unchecked leaves this out",
+        )
+    if found.status == "unknown":
+        tell(harmless(f"assay: its own parser could not be asked: {found.message}"))
 
 
 def _found(words: Sequence[str], choice: Choice, cache: Path, progress: Progress) -> tuple[Diagnostic, ...]:

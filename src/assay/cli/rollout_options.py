@@ -49,8 +49,8 @@ class UndoOptions(StatusOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ApplyOptions(UndoOptions):
-    """Options of `assay apply`.
+class ChangeOptions(UndoOptions):
+    """Options of the verbs that change a command: `assay apply`, `assay try`.
 
     Parameters
     ----------
@@ -62,8 +62,6 @@ class ApplyOptions(UndoOptions):
         Who agreed: for the journal.
     switch
         Seconds after which the machine takes the change back by itself if assay is not heard of.
-    trial
-        Seconds that the change then stays unless it is promoted.
     stop_timeout
         How many seconds the old server may take to stop.
     hold
@@ -78,8 +76,21 @@ class ApplyOptions(UndoOptions):
     why: str = ""
     approved_by: str = ""
     switch: int = 120
-    trial: int = 3600
     stop_timeout: float = 300.0
     hold: float = 10.0
     unchecked: Switch = False
     cache: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(ChangeOptions):
+    """Options of `assay apply`.
+
+    Parameters
+    ----------
+    trial
+        Seconds that the change then stays unless it is promoted.
+    """
+
+    trial: int = 3600

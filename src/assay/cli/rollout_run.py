@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
-import re
-import secrets
-import socket
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
 from assay.cli.host_options import check_target, open_host
+from assay.cli.noting import new_id, nothing, noting, say, tell, who
 from assay.cli.progress import Reporter
 from assay.deployment import Live, load_deployment
+from assay.engines import is_read, server_of
 from assay.errors import InputError
-from assay.journal import Journal, locked
 from assay.rollout import (
     Intent,
     Look,
@@ -37,10 +33,10 @@ from assay.rollout import (
 from assay.source import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from assay._value import Value
-    from assay.cli.rollout_options import ApplyOptions, StatusOptions, UndoOptions
+    from assay.cli.rollout_options import ApplyOptions, ChangeOptions, StatusOptions, UndoOptions
     from assay.deployment import Deployment
 
 
@@ -50,25 +46,28 @@ def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
     deployment = load_deployment(path, environment=os.environ, home=Path.home())
     live = check_permission(deployment)
     request = Request(
-        id=_new_id(),
+        id=new_id(),
         unit=live.unit,
         change=asked,
-        who=_who(),
+        who=who(),
         why=options.why,
         approved_by=options.approved_by,
         url=live.url,
         model=live.model,
-        patience=_patience(options),
+        patience=patience_of(options, trial_s=options.trial),
     )
+    from assay.cli.rollout_check import ask_its_parser
+
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
-        note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
+        note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
         prepared = prepare(host, request)
         if not options.unchecked:
             _check(prepared, deployment, options)
+            ask_its_parser(prepared)
         if options.dry_run:
             return reports.plan_json(prepared.plan) if options.json else reports.plan_text(prepared.plan)
         print(reports.plan_text(prepared.plan), file=sys.stderr)
-        outcome = apply(prepared, note=note, on_step=_say)
+        outcome = apply(prepared, note=note, on_step=say)
     return reports.outcome_json(outcome) if options.json else reports.outcome_text(outcome)
 
 
@@ -76,6 +75,10 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
     """Ask the engine's source about the changed command, and say what is worth knowing."""
     from assay.cli.rollout_check import check_command
 
+    server = server_of(prepared.before.words)
+    if server is not None and not is_read(server.engine):
+        tell(f"assay: the source of {server.engine.name} is not read yet, so it was not asked")
+        return
     with Reporter(sys.stderr) as progress:
         told = check_command(
             prepared.before.words,
@@ -115,15 +118,15 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     live = _live(target)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
-        note = _nothing if options.dry_run else stack.enter_context(_noting(live, options))
+        note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
         look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
 
         def shown(kind: str, body: Value) -> None:
             note(kind, body)
             if isinstance(body, Intent):
-                _tell(reports.intent_text(body))
+                tell(reports.intent_text(body))
 
-        done = act(look, note=shown, on_step=_say, dry_run=options.dry_run)
+        done = act(look, note=shown, on_step=say, dry_run=options.dry_run)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
@@ -142,63 +145,16 @@ def _live(target: str) -> Live:
     return Live(unit=unit, host=host)
 
 
-@contextlib.contextmanager
-def _noting(live: Live, options: UndoOptions) -> Iterator[Callable[[str, Value], None]]:
-    """The lock of the unit, and what writes into the journal about it."""
-    path, who = options.journal or _journal_path(), _who()
-    subject = f"{live.unit}@{live.host or socket.gethostname()}"
-    with locked(path, subject, who=who), Journal(path, who=who) as journal:
-
-        def note(kind: str, body: Value) -> None:
-            journal.append(subject, kind, body)
-
-        yield note
-
-
-def _nothing(_kind: str, _body: Value) -> None:
-    """A dry run leaves no trace."""
-
-
-def _journal_path() -> Path:
-    named = os.environ.get("ASSAY_JOURNAL")
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_state_dir("assay", appauthor=False)) / "journal.sqlite"
-
-
-def _say(step: str) -> None:
-    _tell(f"assay: {step} ...")
-
-
-def _tell(text: str) -> None:
-    """Print it to stderr; a terminal that is gone ends nothing that is half done."""
-    with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
-
-
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container whose user has no name
-        user = str(os.getuid())
-    return re.sub(r"[^\w.@-]", "_", f"{user}@{socket.gethostname()}", flags=re.ASCII)
-
-
-def _new_id() -> str:
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-
-
-def _patience(options: ApplyOptions) -> Patience:
-    if not 5 <= options.switch <= options.trial <= 7 * 86400:
+def patience_of(options: ChangeOptions, *, trial_s: int) -> Patience:
+    """How long things may take, as the user says."""
+    if not 5 <= options.switch <= trial_s <= 7 * 86400:
         raise InputError(
-            f"--switch {options.switch} and --trial {options.trial} do not go together",
+            f"--switch {options.switch} and --trial {trial_s} do not go together",
             hint="--switch is at least 5 s, --trial at least as long and at most a week",
         )
     return Patience(
         switch_s=options.switch,
-        trial_s=options.trial,
+        trial_s=trial_s,
         stop_s=_positive(options.stop_timeout, "--stop-timeout"),
         ready_s=_positive(options.ready_timeout, "--ready-timeout"),
         hold_s=_positive(options.hold, "--hold"),

@@ -2,13 +2,23 @@
 
 from assay.engines import probes
 from assay.engines.areas import RANKS, area_of, feature
+from assay.engines.argument_check import ARGUMENT_CHECKS
 from assay.engines.effects import EFFECTS, Effect, Effects, StepFields, effects
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
-from assay.engines.words import key_of, model_of, server_of, url_of, value_of
+from assay.engines.words import (
+    is_read,
+    key_of,
+    model_of,
+    server_of,
+    settings_drawn_at_start,
+    url_of,
+    value_of,
+)
 
 __all__ = [
+    "ARGUMENT_CHECKS",
     "EFFECTS",
     "ENGINES",
     "RANKS",
@@ -23,6 +33,7 @@ __all__ = [
     "engine_named",
     "feature",
     "find_server",
+    "is_read",
     "key_of",
     "meant",
     "model_of",
@@ -31,6 +42,7 @@ __all__ = [
     "option_history",
     "probes",
     "server_of",
+    "settings_drawn_at_start",
     "url_of",
     "value_of",
 ]

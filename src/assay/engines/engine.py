@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from assay._value import Value
 from assay.deployment import Launch, Word
@@ -99,10 +100,10 @@ class Server(Value):
         return first if "/" in first and re.search(r"/python[0-9.]*$", first) else None
 
 
-def find_server(launch: Launch) -> Server | None:
-    """The server that a launch starts, or None if it starts something else."""
+def find_server(launch: Launch, engines: Mapping[str, Engine] = ENGINES) -> Server | None:
+    """The server that a launch starts, or None if it starts something else: one of those `engines`."""
     texts = [word.text for word in launch.words]
-    for engine in ENGINES.values():
+    for engine in engines.values():
         end = _module_end(engine, texts) or _command_end(engine, texts) or _image_end(engine, launch, texts)
         if end is not None:
             program, arguments = launch.words[:end], launch.words[end:]
@@ -130,14 +131,18 @@ def _module_end(engine: Engine, texts: list[str]) -> int | None:
 
 
 def _command_end(engine: Engine, texts: list[str]) -> int | None:
-    """Offset after a program and sub-command such as `sglang serve`."""
-    for command in engine.entry_commands:
-        if (
-            texts
-            and texts[0].rsplit("/", 1)[-1] == command[0]
-            and tuple(texts[1 : len(command)]) == command[1:]
-        ):
-            return len(command)
+    """Offset after a program and sub-command such as `sglang serve`; as it runs, its Python stands before."""
+    for skipped in (0, 1):
+        words = texts[skipped:]
+        if skipped and not re.search(r"/python[0-9.]*$", texts[0] if texts else ""):
+            return None
+        for command in engine.entry_commands:
+            if (
+                words
+                and words[0].rsplit("/", 1)[-1] == command[0]
+                and tuple(words[1 : len(command)]) == command[1:]
+            ):
+                return skipped + len(command)
     return None
 
 

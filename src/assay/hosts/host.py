@@ -107,6 +107,14 @@ class Host(ABC):
         files.remove(self, path, sudo=sudo)
 
     @abstractmethod
+    def reach(self, address: str, port: int) -> contextlib.AbstractContextManager[tuple[str, int]]:
+        """Where that port of the machine is to be had from here, for the length of a block.
+
+        Raises:
+            HostError: it is not.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """End what was kept open."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from assay.hosts.host import Host
@@ -25,6 +26,10 @@ class LocalHost(Host):
 
     def _link_is_up(self) -> bool:
         return True
+
+    def reach(self, address: str, port: int) -> contextlib.AbstractContextManager[tuple[str, int]]:
+        """As it is."""
+        return contextlib.nullcontext((address, port))
 
     def close(self) -> None:
         """Nothing is kept open."""

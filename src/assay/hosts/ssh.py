@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from assay.errors import HostError, InputError, Unreachable
 from assay.hosts.host import Host, NeverStarted
 from assay.hosts.ssh_failure import unreachable
+from assay.hosts.tunnel import tunnel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +73,10 @@ class SshHost(Host):
     def close(self) -> None:
         """End the connection and leave nothing behind."""
         self._finish()
+
+    def reach(self, address: str, port: int) -> contextlib.AbstractContextManager[tuple[str, int]]:
+        """A port of this machine's loopback, by a tunnel over a connection of its own."""
+        return tunnel(self._options, self.name, (address, port), limit_s=3.0 * self._connect_timeout_s)
 
     def _shell(self, nonce: str) -> Sequence[str]:
         return (*self._options, "-o", "ControlMaster=no", "-T", "--", self.name, f"exec sh -s {nonce}")

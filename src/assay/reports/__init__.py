@@ -3,6 +3,7 @@
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.bench_html import bench_html
 from assay.reports.bounds import bounds_text
+from assay.reports.checks import checks_json, checks_text
 from assay.reports.compare import compare_json, compare_text
 from assay.reports.decision import decision_text
 from assay.reports.explain import explain_text, together_text
@@ -22,21 +23,26 @@ from assay.reports.rollout import (
 )
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
+from assay.reports.tried import TRY_SCHEMA, effect_text, planned_text, sifted_text, try_json, try_text
 
 __all__ = [
     "LINT_SCHEMA",
     "TRIAGE_SCHEMA",
+    "TRY_SCHEMA",
     "Style",
     "bench_definitions",
     "bench_html",
     "bench_ladder",
     "bench_text",
     "bounds_text",
+    "checks_json",
+    "checks_text",
     "compare_json",
     "compare_text",
     "decision_text",
     "described",
     "diagnostic_text",
+    "effect_text",
     "explain_text",
     "findings_json",
     "harmless",
@@ -52,11 +58,15 @@ __all__ = [
     "outcome_text",
     "plan_json",
     "plan_text",
+    "planned_text",
     "printable",
     "remarks",
+    "sifted_text",
     "status_json",
     "status_text",
     "together_text",
     "triage_json",
     "triage_text",
+    "try_json",
+    "try_text",
 ]

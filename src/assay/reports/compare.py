@@ -46,7 +46,13 @@ def compare_text(found: Comparison, width: int = 80) -> str:
 
 def compare_json(found: Comparison, decision: Decision | NoDecision) -> str:
     """The comparison, and what the rule of a confirmation says of it, as one JSON document."""
-    document = {
+    document = comparison_document(found) | {"decision": decision_values(decision)}
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
+
+
+def comparison_document(found: Comparison) -> dict[str, object]:
+    """The comparison, before it is text."""
+    return {
         "schema": COMPARE_SCHEMA,
         "outcome": found.outcome,
         "rule": found.rule,
@@ -55,9 +61,7 @@ def compare_json(found: Comparison, decision: Decision | NoDecision) -> str:
         "loads": found.loads,
         "only_a": found.only_a,
         "only_b": found.only_b,
-        "decision": decision_values(decision),
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 
 
 def _file(run: RunFile) -> dict[str, str]:

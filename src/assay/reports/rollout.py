@@ -23,6 +23,7 @@ def plan_text(plan: Plan) -> str:
             f"  {at}. {step.name}: {step.does}\n     undone by: {step.undone_by}"
             for at, step in enumerate(plan.steps, 1)
         ),
+        *(f"  note: {each}" for each in plan.notes),
         *(f"  not touched: {path} (sha256 {digest[:12]})" for path, digest in plan.originals),
     ]
     if plan.why:
@@ -104,12 +105,13 @@ def _wrapped(text: str) -> str:
 
 
 def _json(value: Value) -> str:
-    return msgspec.json.format(msgspec.json.encode(_masked(msgspec.to_builtins(value))), indent=2).decode()
+    return msgspec.json.format(msgspec.json.encode(masked(msgspec.to_builtins(value))), indent=2).decode()
 
 
-def _masked(value: object) -> object:
+def masked(value: object) -> object:
+    """What JSON is made of, its texts masked."""
     if isinstance(value, dict):
-        return {key: _masked(each) for key, each in value.items()}
+        return {key: masked(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_masked(each) for each in value]
+        return [masked(each) for each in value]
     return writable(mask(value)) if isinstance(value, str) else value

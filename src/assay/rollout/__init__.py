@@ -1,24 +1,32 @@
 """Change a running service so that it can always be undone: plan, apply, wait until ready, restore."""
 
-from assay.rollout.after import Intent, Look, Status, promote, rollback, status
+from assay.rollout.after import Intent, Look, Status, come_back, promote, rollback, status
 from assay.rollout.apply import apply
 from assay.rollout.change import Change, Setting, changed_words, parse_change
+from assay.rollout.checks import Check, check_machine, checked
 from assay.rollout.drop_in import Layout, layout
+from assay.rollout.holding import Hold, held
+from assay.rollout.machine import Machine
 from assay.rollout.marks import Armed, Marks
 from assay.rollout.permission import check_permission
 from assay.rollout.plan import Outcome, Patience, Plan, Step
+from assay.rollout.preflight import Preflight, preflight
 from assay.rollout.prepare import Prepared, Request, prepare
 
 __all__ = [
     "Armed",
     "Change",
+    "Check",
+    "Hold",
     "Intent",
     "Layout",
     "Look",
+    "Machine",
     "Marks",
     "Outcome",
     "Patience",
     "Plan",
+    "Preflight",
     "Prepared",
     "Request",
     "Setting",
@@ -26,9 +34,14 @@ __all__ = [
     "Step",
     "apply",
     "changed_words",
+    "check_machine",
     "check_permission",
+    "checked",
+    "come_back",
+    "held",
     "layout",
     "parse_change",
+    "preflight",
     "prepare",
     "promote",
     "rollback",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING
 
+from assay._masking import mask
 from assay._value import Value
 from assay.errors import ApplyFailed, CommandFailed, HostError, JournalError, Refused, RestoreFailed
 from assay.rollout import scripts
@@ -156,8 +158,12 @@ def promote(
                 raise StartFailed(Failure(kind="beaten", message="another command is in effect"))
         on_step("disarm")
         machine.act(scripts.DISARM, "disarm")
+    except Refused as error:  # as where something holds the lock there
+        _refused(machine.id, error, note)
+        raise
     except (HostError, StartFailed, SwitchFired) as error:
         if isinstance(error, CommandFailed) and name in ("extend", "keep"):
+            _refused(machine.id, error, note)
             raise CommandFailed(
                 f"{look.called}: the change could not be kept: {error.message}; it stays on trial",
                 hint="mend that and promote it again, before its switch takes it back: `assay status`",
@@ -232,15 +238,34 @@ def rollback(
     if dry_run:
         return intent
     note("rollback", intent)
-    _back(look, note, on_step)
-    return Outcome(id=intent.id, result="rolled-back")
+    downtime_s = _back(look, note, on_step)
+    return Outcome(id=intent.id, result="rolled-back", downtime_s=downtime_s)
 
 
-def _back(look: Look, note: Note, on_step: OnStep) -> None:
-    machine, places = look.machine, look.machine.layout
+def come_back(look: Look, id: str, *, note: Note, on_step: OnStep = lambda _: None) -> None:
+    """End a trial that was broken off: take it back, or see that its switch was quicker, and see a token.
+
+    Raises:
+        RestoreFailed: it was not seen to serve; the details say what a person must do.
+        Refused: it cannot be taken back.
+    """
+    armed = look.marks.armed
+    if armed is not None and armed.id == id:
+        rollback(look, note=note, on_step=on_step)
+        return
+    on_step("restore")
+    try:
+        look.prove()
+    except (HostError, StartFailed) as error:
+        raise _not_seen(look, id, error, note) from error
+
+
+def _back(look: Look, note: Note, on_step: OnStep) -> float:
+    """Take it back and see a token; the seconds that took."""
+    machine = look.machine
     on_step("restore")
     look.cursor = machine.cursor()
-    id = machine.id
+    began = time.monotonic()
     try:
         if look.marks.armed is not None:
             machine.act(scripts.REVERT, "restore")
@@ -248,14 +273,29 @@ def _back(look: Look, note: Note, on_step: OnStep) -> None:
             with contextlib.suppress(SwitchFired):  # it is done: a lost link made us ask twice
                 machine.act(scripts.UNKEEP, "restore")
         look.prove()
+    except Refused as error:
+        _refused(machine.id, error, note)
+        raise
     except (HostError, StartFailed) as error:
-        told = error.failure.message if isinstance(error, StartFailed) else str(error)
-        outcome = Outcome(id=id, result="needs-a-person", message=told)
-        with contextlib.suppress(JournalError):
-            note("outcome", outcome)
-        raise RestoreFailed(
-            f"{look.called} was not seen to serve as before: {told}",
-            details=person_commands(places.unit, places.trial),
-        ) from error
+        raise _not_seen(look, machine.id, error, note) from error
+    took_s = round(time.monotonic() - began, 1)
     with contextlib.suppress(JournalError):
-        note("outcome", Outcome(id=id, result="rolled-back"))
+        note("outcome", Outcome(id=machine.id, result="rolled-back", downtime_s=took_s))
+    return took_s
+
+
+def _refused(id: str, error: Refused | CommandFailed, note: Note) -> None:
+    """Nothing was changed; the intent stands in the journal, so its end does, too."""
+    with contextlib.suppress(JournalError):
+        note("outcome", Outcome(id=id, result="refused", message=mask(error.message)))
+
+
+def _not_seen(look: Look, id: str, error: HostError | StartFailed, note: Note) -> RestoreFailed:
+    told = error.failure.message if isinstance(error, StartFailed) else str(error)
+    with contextlib.suppress(JournalError):
+        note("outcome", Outcome(id=id, result="needs-a-person", message=told))
+    places = look.machine.layout
+    return RestoreFailed(
+        f"{look.called} was not seen to serve as before: {told}",
+        details=person_commands(places.unit, places.trial),
+    )

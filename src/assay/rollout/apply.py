@@ -18,6 +18,7 @@ from assay.rollout.failure import Failure, FailureKind
 from assay.rollout.machine import Machine, SwitchFired, host_failure
 from assay.rollout.plan import Outcome
 from assay.rollout.prove import StartFailed, Watch, holds, until_token
+from assay.rollout.token import ask_token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,9 +200,23 @@ class _Run:
             if time.monotonic() >= deadline:
                 raise StartFailed(_failure("not-stopped", "it did not stop in time", left))
             time.sleep(min(self._patience.poll_s, 0.2))
-        url = self._prepared.service.url
-        if self._machine.http(url, timeout_s=3).status is not None:
-            message = f"something else answers at {url} while it is stopped"
+        self._silent()
+
+    def _silent(self) -> None:
+        """Nobody else serves in its place; a proxy in front may say that nobody does.
+
+        Raises:
+            StartFailed: somebody does.
+        """
+        service = self._prepared.service
+        if service.own and self._machine.http(service.url, timeout_s=3).status is not None:
+            message = f"something else answers at {service.url} while it is stopped"
+            raise StartFailed(_failure("port-in-use", message, ()))
+        if not service.own and ask_token(self._machine, service, timeout_s=3).came:
+            message = (
+                f"{service.url} gives tokens while it is stopped: another server is behind it, so nobody "
+                "could tell whether this one serves; name its own address as url, in [live] of the file"
+            )
             raise StartFailed(_failure("port-in-use", message, ()))
 
     def _what_is_left(self, old: tuple[int, ...]) -> list[str]:

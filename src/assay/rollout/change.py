@@ -93,8 +93,8 @@ def changed_words(words: Sequence[str], change: Change, *, dollars: bool = True)
     if server is None or server.launch.image is not None or arguments != tuple(words[head:]):
         raise Refused(
             "the unit's command does not start a server that assay knows by itself",
-            hint="assay changes commands such as `python -m sglang.launch_server …`; where a shell or a "
-            "container is around it, change that by hand",
+            hint="assay changes commands such as `python -m sglang.launch_server …` and `vllm serve …`; "
+            "where a shell or a container is around it, change that by hand",
         )
     changed = list(arguments)
     for flag in change.unset:

@@ -40,7 +40,7 @@ _COUPLINGS = (
     "TriggeredBy",
     "PropagatesStopTo",
 )
-_HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction"
+_HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction,OnSuccess"
 _PAUSE_S = 1.0
 # the name of a program may hold anything, also blanks and brackets
 _ALIVE = r"""
@@ -228,6 +228,12 @@ class Machine:
         ask = ["systemctl", "show", "-p", _HINDRANCES, "--", self.layout.unit]
         return parse_hindrances(self.patiently(lambda: self.host.run(ask)).checked().out)
 
+    def on_failure(self) -> tuple[str, ...]:
+        """Units that systemd starts when this one fails."""
+        ask = ["systemctl", "show", "-p", "OnFailure", "--value", "--", self.layout.unit]
+        out = self.patiently(lambda: self.host.run(ask)).checked().out
+        return tuple(out.decode("utf-8", "replace").split())
+
     def cursor(self) -> str:
         """Where the journal ends now; empty if it cannot be told."""
         sudo = self.sudo
@@ -264,7 +270,7 @@ class Machine:
 def parse_hindrances(out: bytes) -> tuple[str, ...]:
     """Those of the properties that `systemctl show` printed that stand in a restart's way.
 
-    >>> parse_hindrances(b"CanStart=yes\\nCanStop=no\\nFailureAction=reboot\\nSuccessAction=none\\n")
+    >>> parse_hindrances(b"CanStart=yes\\nCanStop=no\\nFailureAction=reboot\\nOnSuccess=\\n")
     ('CanStop=no', 'FailureAction=reboot')
     """
     pairs = (line.partition("=") for line in out.decode("utf-8", "replace").splitlines())
@@ -273,6 +279,7 @@ def parse_hindrances(out: bytes) -> tuple[str, ...]:
         for name, _, value in pairs
         if (name.startswith("Can") and value == "no")
         or (name.endswith("Action") and value not in ("", "none"))
+        or (name == "OnSuccess" and value)
     )
 
 

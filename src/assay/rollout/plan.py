@@ -62,6 +62,8 @@ class Plan(Value):
     """Path and SHA-256 of the unit's file and drop-ins; they are not touched."""
     url: str
     """Where the server is asked for a token, from its own machine."""
+    notes: tuple[str, ...] = ()
+    """What else may happen, and what could not be made sure of."""
     patience: Patience
     """How long things may take."""
     steps: tuple[Step, ...]
@@ -111,9 +113,9 @@ class Outcome(Value):
     id: str
     """Its name."""
     result: str
-    """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`."""
+    """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`, `refused` (nothing was changed)."""
     downtime_s: float = 0.0
-    """Seconds between the stop and the next token."""
+    """Seconds between the stop and the next token; of a rollback, those until it was seen to serve."""
     failure: str = ""
     """Which kind of failure, if any."""
     message: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import urllib.parse
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from assay.hosts import Host, StartCommand, UnitState
     from assay.rollout.change import Change
 
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _WHERE = frozenset({"--host", "--port"})
 
 
@@ -87,17 +89,13 @@ def prepare(host: Host, request: Request) -> Prepared:
     """
     patience, places = request.patience, layout(request.unit)
     machine = Machine(host, places, id=request.id, lost_s=patience.lost_s)
-    tools = host.run(Script(text=scripts.CHECK, name="the look for tools"))
-    if not tools.ok:
-        raise Refused(
-            f"{host.name} lacks {tools.out.decode('utf-8', 'replace').strip()}", hint="install it there"
-        )
-    state = _sound(machine.state(), host.name)
-    before = _only(machine.starts(), request.unit)
-    _alone(machine)
-    _no_rollout(machine)
+    has_tools(host)
+    state = sound(machine.state(), host.name)
+    before = only(machine.starts(), request.unit)
+    alone(machine)
+    no_rollout(machine)
     after = changed_words(before.words, request.change, dollars="no-env-expand" not in before.flags)
-    running = _runs_as_asked(machine, state, before)
+    running = runs_as_asked(machine, state, before)
     if after == before.words:
         raise Refused(f"{request.unit} is started so already", hint="there is nothing to change")
     if _WHERE & {*(each.flag for each in request.change.set), *request.change.unset}:
@@ -116,6 +114,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         after=digest(after),
         originals=machine.digests((state.fragment_path, *state.drop_in_paths)),
         url=service.url,
+        notes=_notes(machine, service),
         patience=patience,
         steps=steps_of(places, patience),
     )
@@ -126,12 +125,36 @@ def prepare(host: Host, request: Request) -> Prepared:
     )  # fmt: skip
 
 
+def _notes(machine: Machine, service: Service) -> tuple[str, ...]:
+    """What a person should know before saying yes."""
+    told = [f"if the change fails, systemd starts {each} (OnFailure=)" for each in machine.on_failure()]
+    if not service.own:
+        told.append(
+            f"{service.url} is not where the command listens: a token from there is only known to be of "
+            "this unit if nothing answers with one while it is stopped"
+        )
+    return tuple(told)
+
+
 def digest(words: Sequence[str]) -> str:
     """SHA-256 of a command's words."""
     return hashlib.sha256(json.dumps(list(words)).encode()).hexdigest()
 
 
-def _sound(state: UnitState, host: str) -> UnitState:
+def has_tools(host: Host) -> None:
+    """Everything that a rollout's scripts use is there.
+
+    Raises:
+        Refused: something is not.
+    """
+    tools = host.run(Script(text=scripts.CHECK, name="the look for tools"))
+    if not tools.ok:
+        raise Refused(
+            f"{host.name} lacks {tools.out.decode('utf-8', 'replace').strip()}", hint="install it there"
+        )
+
+
+def sound(state: UnitState, host: str) -> UnitState:
     """The state, if a rollout can stand on it."""
     unit = state.unit
     if state.load_state == "masked":
@@ -159,7 +182,8 @@ def _sound(state: UnitState, host: str) -> UnitState:
     return state
 
 
-def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
+def only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
+    """Its one command."""
     if len(starts) != 1:
         raise Refused(
             f"{unit} has {len(starts)} ExecStart= in effect", hint="assay changes services that have one"
@@ -167,7 +191,7 @@ def _only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
     return starts[0]
 
 
-def _alone(machine: Machine) -> None:
+def alone(machine: Machine) -> None:
     """A stop must be allowed and stop nothing else, and nothing else may start the unit meanwhile."""
     hindrances = machine.hindrances()
     if hindrances:
@@ -185,7 +209,8 @@ def _alone(machine: Machine) -> None:
         )
 
 
-def _no_rollout(machine: Machine) -> None:
+def no_rollout(machine: Machine) -> None:
+    """No rollout of the unit is under way, and nothing of one is left."""
     marks = machine.marks()
     unit, host = machine.layout.unit, machine.host.name
     if marks.armed is not None:
@@ -202,7 +227,7 @@ def _no_rollout(machine: Machine) -> None:
         )
 
 
-def _runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
+def runs_as_asked(machine: Machine, state: UnitState, before: StartCommand) -> tuple[str, ...]:
     """The words of what runs; they must be what the unit says: that is what a restore brings back."""
     if state.main_pid is None or machine.words(state.main_pid) is None:
         raise Refused(
@@ -232,10 +257,22 @@ def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> S
     Raises:
         Refused: nobody says where.
     """
-    where = url or url_of(words)
+    own = url_of(words)
+    where = url or own
     if where is None:
         raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
-    return Service(url=where.rstrip("/"), model=model, key=key_of(words))
+    return Service(url=where.rstrip("/"), model=model, key=key_of(words), own=_same_place(where, own))
+
+
+def _same_place(url: str, own: str | None) -> bool:
+    """Whether a URL leads to where the command says that it listens; another name may be a proxy's."""
+    if own is None:
+        return False
+    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(own)
+    try:
+        return one.port == other.port and one.hostname in (other.hostname, *_LOOPBACK)
+    except ValueError:  # no number, which whoever asks there will say
+        return False
 
 
 def proven(machine: Machine, service: Service, patience: Patience) -> None:

@@ -25,14 +25,16 @@ _MINE = r"""
 [ "$(head -n 1 "$run/armed" 2>/dev/null)" = "$id" ] || exit 12
 systemctl is-active --quiet "$switch.timer" || systemctl is-active --quiet "$switch-trial.timer" || exit 13
 """
-# `until` is in seconds since the boot
+# `until` is in seconds since the boot; unless told otherwise a timer, too, may only be started 5 times in
+# 10 s, and a restart that is refused leaves none
 _ARM = r"""
 arm() {
   systemctl stop "$1.timer" 2>/dev/null || :
   systemctl reset-failed "$1.service" 2>/dev/null || :
   systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
-    --timer-property=IgnoreOnIsolate=yes --property=IgnoreOnIsolate=yes \
-    --property=Restart=on-failure --property=RestartSec=3 --property=StartLimitIntervalSec=0 \
+    --timer-property=IgnoreOnIsolate=yes --timer-property=StartLimitIntervalSec=0 \
+    --property=IgnoreOnIsolate=yes --property=StartLimitIntervalSec=0 \
+    --property=Restart=on-failure --property=RestartSec=3 \
     sh "$run/revert.sh" "$run" "$id" "$unit" "$trial" "$kept" "$var" "$switch"
   systemctl is-active --quiet "$1.timer"
   until_s "$2"

@@ -23,6 +23,8 @@ class Service:
     """The model's name; None: the first that it lists."""
     key: Secret | None = None
     """What it wants to hear, if anything."""
+    own: bool = True
+    """Whether the server itself listens there; False: that may be a proxy, which answers also without it."""
 
 
 class Token(Value):
