@@ -42,22 +42,35 @@ Action = Literal["store", "store_const", "boolean", "append", "ignored", "refuse
 """
 
 Converter = Literal[
-    "text", "int", "float", "bool", "json", "json-list", "nullable-text", "si-int", "lora-paths", "opaque"
+    "text",
+    "int",
+    "float",
+    "bool",
+    "json",
+    "json-list",
+    "json-object",
+    "nullable-text",
+    "si-int",
+    "lora-paths",
+    "opaque",
 ]
 """How the text of a value becomes a value.
 
 `bool` is Python's own: true for every text but the empty one; `json` as `json.loads` reads it, `json-list`
-as `orjson.loads` does (any JSON value, without `NaN`); `nullable-text` makes None of `""` and `"None"`;
+as `orjson.loads` does (any JSON value, without `NaN`); `json-object` a JSON object with `Option.keys` alone;
+`nullable-text` makes None of `""` and `"None"`;
 `si-int` knows `k`, `Mi` and so on; `lora-paths` makes a dict of a value in braces; `opaque` is a function of
 the engine's own that was not understood.
 """
 
-ConfigRules = Literal["none", "plain", "typed", "opaque"]
+ConfigRules = Literal["none", "plain", "typed", "typed-json", "any-flag", "opaque"]
 """How a file of arguments is merged into the command line.
 
 `none` there is no such file; `plain` a true value gives a bare flag, a false one nothing; `typed` that only
 for `store_true` options, other booleans become a value, and options that do neither `store` nor `store_true`
-are refused; `opaque` in a way of the engine's own that was not understood.
+are refused; `typed-json` likewise, and a mapping becomes JSON text; `any-flag` likewise, keys may be any long
+flag of an option, and every option that takes one value is allowed; `opaque` in a way of the engine's own
+that was not understood.
 """
 
 
@@ -78,6 +91,8 @@ class Option(Value):
     """How its value is read."""
     type_text: str = ""
     """The converter as written in the source, such as `json_list_type`; empty where none is given."""
+    keys: Constant | None = None
+    """Of `json-object`, the allowed keys, each with the list of the keys allowed in its own object."""
     nargs: int | str | None = None
     """As in argparse: None for exactly one value, 0 for none, a number, `?`, `*` or `+`."""
     const: Constant | None = None
@@ -172,6 +187,8 @@ class Declarations(Value):
     """(old name, what to use instead, where the source says so)."""
     renamings: tuple[Site, ...] = ()
     """Lines that only hand a destination's value to a field of another name: `args.tp_size = …`."""
+    listings: tuple[Site, ...] = ()
+    """Lines that only put the fields' names in order: they read none of them."""
     config_option: str | None = None
     """The option that names a YAML file of arguments (`--config`), if the version has it."""
     config_rules: ConfigRules = "none"

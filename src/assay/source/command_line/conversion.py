@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from assay.source.declarations import Converter
+from assay.source.declarations import Constant, Converter
 from assay.source.declaring.converter_shapes import IEC, SI, SI_PATTERN
 
 _SI = re.compile(SI_PATTERN)
@@ -18,14 +18,17 @@ class NotConverted(ValueError):
     """The text is no value of that kind; the message says why."""
 
 
-def convert(converter: Converter, text: str) -> Any:
-    """The value of one text.
+def convert(converter: Converter, text: str, keys: Constant | None = None) -> Any:
+    """The value of one text; `keys` are those that a JSON object may have.
 
     Raises:
         NotConverted: the engine would refuse the text.
     """
     try:
-        return _CONVERTERS[converter](text)
+        value = _CONVERTERS[converter](text)
+        if converter == "json-object":
+            _check_object(value, keys)
+        return value
     except NotConverted:
         raise
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
@@ -66,6 +69,21 @@ def _si_int(text: str) -> int:
     return int(number) * IEC[suffix]
 
 
+def _check_object(value: Any, keys: Constant | None) -> None:
+    allowed: dict[str, list[str]] = keys.value if keys is not None and keys.known else {}
+    if not isinstance(value, dict):
+        raise NotConverted(f"must be a JSON object, got {type(value).__name__}")
+    for key, inner in value.items():
+        if key not in allowed:
+            raise NotConverted(f"unknown key {key!r}, expected one of {', '.join(allowed)}")
+        if not isinstance(inner, dict):
+            raise NotConverted(f"[{key!r}] must be a JSON object, got {type(inner).__name__}")
+        for name in inner:
+            if name not in allowed[key]:
+                expected = ", ".join(allowed[key])
+                raise NotConverted(f"[{key!r}]: unknown key {name!r}, expected one of {expected}")
+
+
 def _strict_json(text: str) -> Any:
     """As `orjson.loads`: no NaN or infinity, no lone surrogates, integers beyond 64 bits as floats."""
     value = json.loads(text, parse_constant=_no_constant, parse_int=_orjson_int, parse_float=_finite)
@@ -100,6 +118,7 @@ _CONVERTERS: Mapping[Converter, Callable[[str], Any]] = {
     "bool": bool,
     "json": json.loads,
     "json-list": _strict_json,
+    "json-object": json.loads,
     "nullable-text": _nullable,
     "si-int": _si_int,
     "lora-paths": str,
@@ -111,6 +130,7 @@ _NAMES: Mapping[Converter, str] = {
     "bool": "bool",
     "json": "loads",
     "json-list": "JSON",
+    "json-object": "JSON",
     "nullable-text": "nullable_str",
     "si-int": "integer",
     "lora-paths": "str",

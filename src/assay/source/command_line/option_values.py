@@ -56,7 +56,7 @@ class Occurrence:
         if not text.known or self.option.converter == "opaque":
             return UNKNOWN
         try:
-            return Constant(known=True, value=convert(self.option.converter, text.text))
+            return Constant(known=True, value=convert(self.option.converter, text.text, self.option.keys))
         except NotConverted as error:
             self.problem("bad-value", str(error), text.item)
             return UNKNOWN

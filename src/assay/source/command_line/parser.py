@@ -175,7 +175,8 @@ def _take(state: _State, occurrence: Occurrence) -> None:
     state.seen.add(id(option))
     value = occurrence.value()
     if option.action in _REFUSALS:
-        occurrence.problem(*_REFUSALS[option.action])
+        kind, message = _REFUSALS[option.action]
+        occurrence.problem(kind, (option.action == "refused" and option.deprecated) or message)
     stored = effect(option, occurrence.flag, value, state.namespace.get(option.dest))
     if stored is not None:
         state.namespace[option.dest] = stored

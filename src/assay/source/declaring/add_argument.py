@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.source.declarations import Constant, Converter, Option, Site
-from assay.source.declaring.converter_shapes import read_converter
+from assay.source.declaring.converter_shapes import allowed_keys, read_converter, refused_texts
 from assay.source.declaring.custom_actions import ActionShape, read_action
 from assay.source.declaring.fold import SUPPRESS, Folder
 from assay.source.declaring.module import Defined, External
@@ -71,7 +71,9 @@ def read_option(folder: Folder, call: Call) -> Option:
     flags = _flags(folder, call)
     written = _text(folder, call, "help")
     shape, action_text = _shape(folder, call)
-    type_text, converter = _converter(folder, call, shape)
+    if shape.refuses_with:
+        shape = replace(shape, action="refused" if shape.refuses_with in call.keywords else "ignored")
+    type_text, converter, keys = _converter(folder, call, shape)
     nargs = _slot(folder, call, shape, "nargs")
     if not nargs.known or not isinstance(nargs.value, int | str | None):
         shape, nargs = ActionShape("opaque"), _NONE
@@ -85,6 +87,7 @@ def read_option(folder: Folder, call: Call) -> Option:
         action_text=action_text,
         converter=converter,
         type_text=type_text,
+        keys=keys,
         nargs=nargs.value,
         const=_const(folder, call, shape),
         default=_slot(folder, call, shape, "default"),
@@ -170,17 +173,24 @@ def _shape(folder: Folder, call: Call) -> tuple[ActionShape, str]:
     return ActionShape("opaque"), text
 
 
-def _converter(folder: Folder, call: Call, shape: ActionShape) -> tuple[str, Converter]:
+def _converter(folder: Folder, call: Call, shape: ActionShape) -> tuple[str, Converter, Constant | None]:
+    """The converter as written, which it is, and the keys that it allows in a JSON object."""
     expr = call.keywords.get("type")
     if expr is None:
-        return "", shape.converter or "text"
+        return "", shape.converter or "text", None
     text = call.scope.module.text(expr)
     try:
         found = folder.value(expr, call.scope)
     except NotKnown:
-        return text, "opaque"
+        return text, "opaque", None
+    if (keys := allowed_keys(folder, found)) is not None:
+        return text, "json-object", Constant(known=True, value=keys)
     converter = "text" if found is None else read_converter(folder, found)
-    return text, (shape.converter if shape.converter and converter == "text" else converter)
+    if converter == "opaque":
+        choices = _choices(folder, call)
+        if choices is not None and choices.known and (refused := refused_texts(found)):
+            converter = "opaque" if refused & {str(each) for each in choices.value} else "text"
+    return text, (shape.converter if shape.converter and converter == "text" else converter), None
 
 
 def _slot(folder: Folder, call: Call, shape: ActionShape, name: str) -> Constant:
@@ -193,6 +203,9 @@ def _slot(folder: Folder, call: Call, shape: ActionShape, name: str) -> Constant
 
 
 def _const(folder: Folder, call: Call, shape: ActionShape) -> Constant | None:
+    if shape.const_argument:
+        given = call.keywords.get(shape.const_argument)
+        return _NONE if given is None else folder.constant(given, call.scope)
     if shape.const is not None:
         value = shape.const.value if isinstance(shape.const, ast.Constant) else None
         return Constant(known=True, value=plain(value))
@@ -226,6 +239,8 @@ def _text(folder: Folder, call: Call, name: str) -> str:
 
 def _deprecation(folder: Folder, call: Call, shape: ActionShape, help_text: str, flag: str) -> str:
     """Why the option is called deprecated: by its help text, or by its action's own message."""
+    if shape.refuses_with in call.keywords:
+        return _text(folder, call, shape.refuses_with)
     if _DEPRECATED.match(help_text):
         return help_text
     if isinstance(shape.message, ast.JoinedStr):

@@ -41,6 +41,64 @@ def read_converter(folder: Folder, found: object) -> Converter:
     return _json(folder, found, body, parameter)
 
 
+def refused_texts(found: object) -> frozenset[str]:
+    """The texts that a function refuses, which gives back all others: `if x == "a": raise …`, `return x`."""
+    if (
+        not isinstance(found, Defined)
+        or not isinstance(found.node, ast.FunctionDef)
+        or not found.node.args.args
+    ):
+        return frozenset()
+    parameter = found.node.args.args[0].arg
+    *tests, last = without_docstring(found.node.body)
+    refused = [_refused_by(test, parameter) for test in tests]
+    if ast.unparse(last) != f"return {parameter}" or None in refused:
+        return frozenset()
+    return frozenset(text for text in refused if text is not None)
+
+
+def _refused_by(test: ast.stmt, parameter: str) -> str | None:
+    if (
+        not isinstance(test, ast.If)
+        or not isinstance(test.body[-1], ast.Raise)
+        or test.orelse
+        or not isinstance(test.test, ast.Compare)
+        or not isinstance(test.test.ops[0], ast.Eq)
+        or ast.unparse(test.test.left) != parameter
+    ):
+        return None
+    value = test.test.comparators[0]
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+
+
+def allowed_keys(folder: Folder, found: object) -> dict[str, list[str]] | None:
+    """The keys that a function allows in a JSON object of objects, and in each of these, else None.
+
+    Its shape: `json.loads`, a test `key not in KEYS` for the outer keys, `TABLE[key]` for the inner ones.
+    """
+    if not isinstance(found, Defined) or not isinstance(found.node, ast.FunctionDef):
+        return None
+    nodes = list(ast.walk(found.node))
+    if not any(isinstance(n, ast.Call) and ast.unparse(n.func) == "json.loads" for n in nodes):
+        return None
+    scope = Scope(found.module)
+    outer: list[object] = []
+    inner: list[object] = []
+    for node in nodes:
+        try:
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):
+                outer.append(folder.value(node.comparators[0], scope))
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                inner.append(folder.value(node.value, scope))
+        except NotKnown:
+            continue
+    keys = next((each for each in outer if isinstance(each, list | tuple)), None)
+    table = next((each for each in inner if isinstance(each, dict)), None)
+    if keys is None or table is None or set(keys) != set(table):
+        return None
+    return {str(key): [str(name) for name in table[key]] for key in keys}
+
+
 def _is_nullable(body: list[ast.stmt], parameter: str) -> bool:
     """`if not x or x == "None": return None` and then `return x`."""
     return [ast.unparse(statement) for statement in body] == [

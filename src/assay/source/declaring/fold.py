@@ -9,10 +9,11 @@ from typing import Any
 
 from assay.source.declarations import Constant
 from assay.source.declaring import operations
-from assay.source.declaring.classes import MISSING, Classes, Member, Unclear
-from assay.source.declaring.module import Defined, External, Found, Modules, Variable, Whole
+from assay.source.declaring.classes import MISSING, Classes, FieldOf, Instance, Member, Unclear
+from assay.source.declaring.module import Defined, External, Found, Module, Modules, Variable, Whole
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.statements import FAULTS, assigned
+from assay.source.declaring.parameters import defaults_of, parameters_of
+from assay.source.declaring.statements import FAULTS, assigned, returned
 from assay.source.declaring.values import Scope, bind, literal, plain, without_docstring
 
 MAX_DEPTH = 100
@@ -25,6 +26,7 @@ _KNOWN_OUTSIDE = {
     "math.inf": float("inf"),
     "sys.maxsize": 2**63 - 1,
 }
+_FIELD_LISTS = frozenset({"dataclasses.fields", "msgspec.structs.fields"})
 _UNBOUND = object()
 
 
@@ -50,13 +52,11 @@ class Folder:
             ast.BinOp: lambda node, scope: operations.binary(
                 node.op, self._value(node.left, scope), self._value(node.right, scope)
             ),
-            ast.UnaryOp: lambda node, scope: operations.UNARY[type(node.op)](
-                self._value(node.operand, scope)
-            ),
+            ast.UnaryOp: self._unary,
             ast.BoolOp: self._bool,
             ast.Compare: self._compare,
             ast.IfExp: lambda node, scope: self._value(
-                node.body if self._value(node.test, scope) else node.orelse, scope
+                node.body if self.truth(node.test, scope) else node.orelse, scope
             ),
             ast.Subscript: self._subscript,
             ast.JoinedStr: self._joined,
@@ -88,6 +88,14 @@ class Folder:
                 self._tank -= before - self._fuel
         return self._value(expr, scope)
 
+    def truth(self, expr: ast.expr, scope: Scope) -> bool:
+        """Whether an expression counts as true.
+
+        Raises:
+            NotKnown: only a run would show; so too of anything from outside the tree.
+        """
+        return _truth(self.value(expr, scope))
+
     def resolve(self, found: Found | None) -> object:
         """The value of what a name stands for."""
         if found is None:
@@ -97,6 +105,13 @@ class Folder:
         if isinstance(found, External) and found.dotted in _KNOWN_OUTSIDE:
             return _KNOWN_OUTSIDE[found.dotted]
         return found
+
+    def imported(self, module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> object:
+        """What one name of an import statement in a function stands for; `Unclear` if that is not known."""
+        try:
+            return self.resolve(self.tree.follow(module, statement, alias))
+        except NotKnown:
+            return Unclear()
 
     def field_default(self, owner: Defined, expr: ast.expr) -> Constant:
         """What the right side of a field's declaration gives as default."""
@@ -110,18 +125,30 @@ class Folder:
         """What an expression in a class body stands for."""
         return self.value(expr, Scope(owner.module, owner=owner))
 
-    def called(self, found: Defined) -> object:
-        """What a function without parameters returns, if its body is one `return`."""
-        body = without_docstring(found.node.body)
+    def in_module(self, module: Module, expr: ast.expr) -> object:
+        """What an expression at module level stands for."""
+        return self.value(expr, Scope(module))
+
+    def called(self, found: Defined, given: Mapping[str, object] | None = None) -> object:
+        """What a function returns, if that can be told from its statements.
+
+        Raises:
+            NotKnown: it cannot, or a parameter has no value.
+        """
+        node = found.node
         if (
-            not isinstance(found.node, ast.FunctionDef)
-            or found.node.decorator_list
-            or len(body) != 1
-            or not isinstance(body[0], ast.Return)
-            or body[0].value is None
+            not isinstance(node, ast.FunctionDef)
+            or node.decorator_list
+            or node.args.vararg
+            or node.args.kwarg
         ):
             raise NotKnown("a function that was not followed")
-        return self.value(body[0].value, Scope(found.module))
+        scope = Scope(found.module, {p.arg: Unclear() for p in parameters_of(node)})
+        for name, default in defaults_of(node):
+            scope.names[name] = self.value(default, Scope(found.module))
+        scope.names |= given or {}
+        value = returned(self, without_docstring(node.body), scope)
+        return None if value is None else value[0]
 
     def _value(self, expr: ast.expr, scope: Scope) -> object:
         handler = self._handlers.get(type(expr))
@@ -157,6 +184,10 @@ class Folder:
         owner = self._value(node.value, scope)
         if isinstance(owner, Member):
             return owner.attribute(node.attr)
+        if isinstance(owner, FieldOf):
+            return self._of_field(owner, node.attr)
+        if isinstance(owner, Instance):
+            return self.classes.attribute(owner.owner, node.attr)
         if isinstance(owner, External | Whole):
             return self.resolve(self.tree.member(owner, node.attr))
         if isinstance(owner, Defined):
@@ -172,14 +203,42 @@ class Folder:
             owner = self._value(node.func.value, scope)
             if isinstance(owner, str | list | tuple | dict | set | frozenset):
                 return operations.method(owner, node.func.attr, *self.arguments(node, scope))
+            if isinstance(owner, Instance) and node.func.attr == "get" and not node.args:
+                return self._environment_default(owner)
         function = self._value(node.func, scope)
-        if isinstance(function, External) and function.dotted.startswith("builtins."):
-            arguments, keywords = self.arguments(node, scope)
-            arguments = [self.classes.iterated(a) if isinstance(a, Defined) else a for a in arguments]
-            return operations.BUILTINS[function.dotted.removeprefix("builtins.")](*arguments, **keywords)
-        if isinstance(function, Defined) and not node.args and not node.keywords:
-            return self.called(function)
+        arguments, keywords = self.arguments(node, scope)
+        if isinstance(function, External):
+            return self._call_outside(function, arguments, keywords)
+        if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
+            names = [parameter.arg for parameter in parameters_of(function.node)]
+            return self.called(function, dict(zip(names, arguments, strict=False)) | keywords)
+        if isinstance(function, Defined) and not self.classes.is_enum(function):
+            return Instance(function, tuple(arguments))
         raise NotKnown("a call that was not followed")
+
+    def _call_outside(self, function: External, arguments: list[Any], keywords: dict[str, Any]) -> object:
+        name = function.dotted
+        if name.startswith("builtins."):
+            arguments = [self.classes.iterated(a) if isinstance(a, Defined) else a for a in arguments]
+            return operations.BUILTINS[name.removeprefix("builtins.")](*arguments, **keywords)
+        if name in _FIELD_LISTS and len(arguments) == 1 and isinstance(arguments[0], Defined):
+            return self.classes.fields(arguments[0])
+        if name == "sys.modules.get":
+            return None  # a module that only a plugin would have imported before
+        raise NotKnown("a call that was not followed")
+
+    def _of_field(self, field: FieldOf, name: str) -> object:
+        if name == "name":
+            return field.name
+        if name == "default" and field.node.value is not None:
+            return self.classes.default(field.owner, field.node.value)
+        raise NotKnown(f"{name} of a field")
+
+    def _environment_default(self, variable: Instance) -> object:
+        """`envs.NAME.get()` is the declared default: what holds unless somebody sets the variable."""
+        if not self.classes.reads_environment(variable.owner) or not variable.arguments:
+            raise NotKnown("a method that was not followed")
+        return variable.arguments[0]
 
     def arguments(self, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
         """The values of a call's arguments, by position and by name."""
@@ -212,12 +271,17 @@ class Folder:
             result[self._value(key, scope)] = folded
         return result
 
+    def _unary(self, node: ast.UnaryOp, scope: Scope) -> object:
+        if isinstance(node.op, ast.Not):
+            return not self.truth(node.operand, scope)
+        return operations.UNARY[type(node.op)](self._value(node.operand, scope))
+
     def _bool(self, node: ast.BoolOp, scope: Scope) -> object:
         decides = isinstance(node.op, ast.Or)
         value: object = None
         for part in node.values:
             value = self._value(part, scope)
-            if bool(value) is decides:
+            if _truth(value) is decides:
                 return value
         return value
 
@@ -225,6 +289,8 @@ class Folder:
         left = self._value(node.left, scope)
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self._value(part, scope)
+            if isinstance(left, External) or isinstance(right, External):
+                raise NotKnown("a comparison with something from outside the tree")
             if not operations.COMPARE[type(op)](left, right):
                 return False
             left = right
@@ -268,7 +334,7 @@ class Folder:
         first = generators[0]
         for item in self.classes.iterated(self._value(first.iter, scope)):
             bind(first.target, item, scope)
-            if all(self._value(test, scope) for test in first.ifs):
+            if all(self.truth(test, scope) for test in first.ifs):
                 self._loop(generators[1:], scope, body)
 
     def _variable(self, variable: Variable) -> object:
@@ -281,6 +347,12 @@ class Folder:
         if value is _UNBOUND:
             raise NotKnown(variable.name)
         return value
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, External | Whole | Unclear):
+        raise NotKnown("whether something from outside the tree counts as true")
+    return bool(value)
 
 
 def _names_a_class(node: ast.expr) -> bool:

@@ -161,6 +161,9 @@ def _search(declarations: Declarations, option: Option, same: Sequence[Option]) 
     for site in declarations.renamings:
         if any(f".{name} = " in site.text for name in names):
             own.setdefault(site.file, []).append((site.line, site.line))
+    for site in declarations.listings:
+        if any(f'"{name}"' in site.text for name in names):
+            own.setdefault(site.file, []).append((site.line, site.line))
     return _Search(
         words=frozenset(word.encode() for word in words if len(word) > 1),
         own_lines={file: tuple(lines) for file, lines in own.items()},

@@ -132,6 +132,15 @@ def _range(*limits: int) -> object:
     return list(numbers)
 
 
+def _next(items: Any, *default: Any) -> object:
+    """The first element: folding has lists in place of iterators, so it can only be asked once."""
+    for item in items:
+        return item
+    if not default:
+        raise NotKnown("next of nothing")
+    return default[0]
+
+
 def _listed(function: Callable[..., Any]) -> Callable[..., object]:
     return lambda *arguments: list(function(*arguments))
 
@@ -145,6 +154,7 @@ BUILTINS: Mapping[str, Callable[..., Any]] = {
     "sorted": sorted,
     "reversed": _listed(reversed),
     "enumerate": _listed(enumerate),
+    "next": _next,
     "zip": _listed(zip),
     "len": len,
     "min": min,

@@ -12,7 +12,9 @@ from assay.source.declaring.classes import Unclear
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.parsers import Parsed, Parser, defaults_of, makes_parser, parameters_of
+from assay.source.declaring.parameters import defaults_of, parameters_of
+from assay.source.declaring.parsers import Parsed, Parser, makes_parser
+from assay.source.declaring.sglang_annotated import derived_calls, is_derivation
 from assay.source.declaring.statements import execute
 from assay.source.declaring.values import Scope, bind
 
@@ -38,6 +40,8 @@ class Setup:
         self.parsed: list[Parsed] = []
         self.filled_by: list[Defined] = []
         """Classes that a parser was handed to."""
+        self.derived_by: list[Defined] = []
+        """Functions that add options for the annotated fields of a class."""
         self.built: list[tuple[Defined, Defined]] = []
         """Class and method that the parsed arguments were handed to."""
 
@@ -94,7 +98,7 @@ class Setup:
 
     def _if(self, statement: ast.If, scope: Scope) -> tuple[object] | None:
         try:
-            decided = bool(self._folder.value(statement.test, scope))
+            decided = self._folder.truth(statement.test, scope)
         except NotKnown:
             before = {parser: len(parser.options) for parser in self.parsers}
             for branch in (statement.body, statement.orelse):
@@ -121,12 +125,8 @@ class Setup:
 
     def _import(self, statement: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in statement.names:
-            try:
-                found = self._folder.tree.follow(scope.module, statement, alias)
-                value = self._folder.resolve(found)
-            except NotKnown:
-                value = _NOT_KNOWN
-            scope.names[alias.asname or alias.name.partition(".")[0]] = value
+            bound = alias.asname or alias.name.partition(".")[0]
+            scope.names[bound] = self._folder.imported(scope.module, statement, alias)
 
     def _assign(self, statement: ast.stmt, scope: Scope) -> None:
         value = getattr(statement, "value", None)
@@ -171,13 +171,32 @@ class Setup:
             return self._new_parser(node, scope)
         if isinstance(function, Defined) and isinstance(function.node, ast.ClassDef):
             return self._constructed(function, node, scope)
-        if isinstance(function, Defined) and (
-            self._concerns(node, scope) or makes_parser(self._folder, function)
-        ):
+        return self._function(function, node, scope)
+
+    def _function(self, function: object, node: ast.Call, scope: Scope) -> object:
+        """Follow a function that has to do with a parser."""
+        concerns = self._concerns(node, scope)
+        if isinstance(function, Defined) and is_derivation(function):
+            return self._derive(function, node, scope)
+        if isinstance(function, Defined) and (concerns or makes_parser(self._folder, function)):
             return self.run(function, self._arguments(function, node, scope))
-        if self._concerns(node, scope):
+        if concerns:
             self._gap(node, scope, "the parser is handed to something that was not followed")
         return self._folded(node, scope)
+
+    def _derive(self, function: Defined, node: ast.Call, scope: Scope) -> object:
+        """A call that adds an option for each annotated field of a class."""
+        given = self._arguments(function, node, scope)
+        parser = next((value for value in given.values() if isinstance(value, Parser)), None)
+        owner = next((value for value in given.values() if isinstance(value, Defined)), None)
+        if parser is None or owner is None:
+            self._gap(node, scope, "options are derived from the annotations of a class that was not found")
+            return _NOT_KNOWN
+        self.filled_by.append(owner)
+        self.derived_by.append(function)
+        for call in derived_calls(self._folder, owner):
+            self._read(parser, call)
+        return _NOT_KNOWN
 
     def _local(self, function: object, node: ast.Call, scope: Scope) -> tuple[object] | None:
         """Follow a function of the function that is followed; it sees the outer names."""
@@ -240,10 +259,17 @@ class Setup:
 
     def _declare(self, parser: Parser, node: ast.Call, scope: Scope) -> None:
         try:
-            call = Call(node, scope, keywords_of(self._folder, node, scope))
+            keywords = keywords_of(self._folder, node, scope)
+        except NotKnown:
+            self._gap(node, scope, "an option whose arguments only a run would show")
+            return
+        self._read(parser, Call(node, scope, keywords))
+
+    def _read(self, parser: Parser, call: Call) -> None:
+        try:
             parser.options.append(read_option(self._folder, call))
         except NotKnown:
-            self._gap(node, scope, "an option whose flags only a run would show")
+            self._gap(call.node, call.scope, "an option whose flags only a run would show")
 
     def _on_class(self, owner: Defined, node: ast.Call, scope: Scope) -> object:
         """`Class.method(parser)` and `Class.method(arguments)`."""

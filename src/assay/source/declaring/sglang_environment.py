@@ -16,7 +16,6 @@ from assay.source.declaring.values import Scope, bind
 
 _MAX_CALLS_DEEP = 4
 _FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=[\w.-]+)?")
-_READS = ("os.getenv", "os.environ")
 
 
 class Environment(Value):
@@ -82,12 +81,7 @@ def _reads_environment(folder: Folder, module: Module, func: ast.expr) -> bool:
         return False
     if not isinstance(found, Defined) or not isinstance(found.node, ast.ClassDef):
         return False
-    line = [base for base in folder.classes.line(found) if isinstance(base, Defined)]
-    return any(
-        isinstance(node, ast.Attribute) and ast.unparse(node) in _READS
-        for base in line
-        for node in ast.walk(base.node)
-    )
+    return folder.classes.reads_environment(found)
 
 
 class _Deprecations:

@@ -1,4 +1,9 @@
-"""The idiom of SGLang up to 0.5.13: a dataclass of arguments, each added to an argparse parser by hand."""
+"""Reads the class of arguments and the options of the parser that an engine's entry module leads to.
+
+How options are declared differs by generation, each an idiom: `sglang-argparse` adds each by hand (up to
+0.5.13), `sglang-annotated` derives them from a dataclass's annotations (from 0.5.14), `sglang-namespaces`
+collects that class from others (from 0.5.20). The set-up code is followed, so a source may mix them.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +16,19 @@ import msgspec
 from assay.engines import Engine
 from assay.errors import UnknownIdiom
 from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
+from assay.source.declaring.classes import FieldOf
 from assay.source.declaring.config_shape import config_of
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, Module, Modules
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parser_setup import Setup
 from assay.source.declaring.parsers import makes_parser
+from assay.source.declaring.sglang_annotated import has_known_rules, plain_type
 from assay.source.declaring.sglang_environment import read_environment
 from assay.source.declaring.values import Scope
 
-IDIOM = "sglang-argparse"
-_READABLE = "SGLang up to 0.5.13.post1 can be read"
 _MAX_FUNCTIONS = 400
 _SHOWN_GAPS = 5
-_NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 
 
 def read(tree: Modules, engine: Engine) -> Declarations:
@@ -51,12 +55,13 @@ def read(tree: Modules, engine: Engine) -> Declarations:
     owner, options = _result(setup, function, _version(folder))
     fields = _fields(folder, owner)
     _check_generation(setup, owner, fields, options, _version(folder))
+    idiom = _idiom(setup, folder, owner)
     renamings = [renaming for _, method in setup.built for renaming in _renamed(method)]
     options = _with_fields(renamings, fields, options)
     environment = read_environment(folder, engine.environment_module)
     config, rules = config_of(folder, function)
     return Declarations(
-        idiom=IDIOM,
+        idiom=idiom,
         arguments_class=owner.node.name,
         declared_at=owner.module.site(owner.node),
         options=tuple(options),
@@ -64,12 +69,13 @@ def read(tree: Modules, engine: Engine) -> Declarations:
         environment=environment.variables,
         environment_words=(),
         deprecated_environment=environment.deprecated,
+        listings=folder.classes.collected(owner).listed_at,
         renamings=tuple(site for _, _, site in renamings),
         config_option=config if any(config in option.flags for option in options) else None,
         config_rules=rules if config else "none",
         abbreviations=setup.parsed[-1].parser.abbreviations if setup.parsed else True,
         version=_version(folder),
-        gaps=(*setup.gaps, *_option_gaps(options), *tree.gaps),
+        gaps=(*_other_rules(setup, idiom), *setup.gaps, *_option_gaps(options), *tree.gaps),
     )
 
 
@@ -135,48 +141,57 @@ def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, lis
 
 
 def _fields(folder: Folder, owner: Defined) -> list[Field]:
-    """The fields of a dataclass, those of its bases first, as `dataclasses.fields` orders them."""
-    fields: dict[str, Field] = {}
-    for base in reversed(folder.classes.line(owner)):
-        if not isinstance(base, Defined):
-            continue
-        for node in base.node.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                annotation = ast.unparse(node.annotation)
-                if not any(word in annotation for word in _NOT_FIELDS):
-                    fields[node.target.id] = _field(folder, base, node.target.id, annotation, node)
-    return list(fields.values())
+    """The fields of the class, those of its bases first."""
+    return [_field(folder, field) for field in folder.classes.fields(owner)]
 
 
-def _field(folder: Folder, owner: Defined, name: str, annotation: str, node: ast.AnnAssign) -> Field:
-    required = not folder.classes.has_default(owner, node.value)
-    default = Constant(known=False)
+def _field(folder: Folder, found: FieldOf) -> Field:
+    node, default = found.node, Constant(known=False)
     if node.value is not None:
-        default = folder.field_default(owner, node.value)
+        default = folder.field_default(found.owner, node.value)
     return Field(
-        name=name, type=annotation, default=default, required=required, declared_at=owner.module.site(node)
+        name=found.name,
+        type=plain_type(folder, found),
+        default=default,
+        required=not folder.classes.has_default(found.owner, node.value),
+        declared_at=found.owner.module.site(node),
     )
+
+
+def _idiom(setup: Setup, folder: Folder, owner: Defined) -> str:
+    if not setup.derived_by:
+        return "sglang-argparse"
+    return "sglang-namespaces" if folder.classes.collected(owner).classes else "sglang-annotated"
+
+
+def _other_rules(setup: Setup, idiom: str) -> Iterator[Gap]:
+    """That a release derives options by code that is none of those known: it is read by the nearest rules."""
+    for function in setup.derived_by:
+        if not has_known_rules(function):
+            reason = f"{function.node.name} is not as in any release that assay knows: read as {idiom}"
+            yield Gap(site=function.module.site(function.node), reason=reason)
 
 
 def _check_generation(
     setup: Setup, owner: Defined, fields: list[Field], options: list[Option], version: str
 ) -> None:
-    """Refuse a source whose options mostly come from somewhere else than `add_argument` calls."""
+    """Refuse a source whose options mostly come from somewhere that was not followed."""
     if len(options) * 2 >= len(fields):
         return
     site = next((gap.site for gap in setup.gaps), owner.module.site(owner.node))
     raise _later(
         version,
-        f"{site}: options come from the annotations of {owner.node.name}: {len(fields)} fields, "
-        f"{len(options)} options by hand",
+        f"{site}: {owner.node.name} has {len(fields)} fields, and {len(options)} options were found for them",
     )
 
 
 def _later(version: str, seen: str) -> UnknownIdiom:
-    """The error for a generation of SGLang that declares its options in another way."""
-    named = f"SGLang {version}" if version else "this SGLang"
+    """The error for a generation that declares its options in another way."""
+    named = f"version {version} of the engine" if version else "this version of the engine"
     return UnknownIdiom(
-        f"{named} declares its options in a way that assay does not read yet", hint=_READABLE, details=(seen,)
+        f"{named} declares its options in a way that assay does not read yet",
+        hint="docs/how-to/add-an-engine.md says which versions can be read, and how to add one",
+        details=(seen,),
     )
 
 
