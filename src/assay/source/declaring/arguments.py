@@ -2,7 +2,8 @@
 
 How options are declared differs by generation, each an idiom: `sglang-argparse` adds each by hand (up to
 0.5.13), `sglang-annotated` derives them from a dataclass's annotations (from 0.5.14), `sglang-namespaces`
-collects that class from others (from 0.5.20). The set-up code is followed, so a source may mix them.
+collects that class from others (from 0.5.20), `vllm-config` takes the arguments from fields of config classes
+(vLLM). The set-up code is followed, so a source may mix them.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from assay.errors import UnknownIdiom
 from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
 from assay.source.declaring.classes import FieldOf
 from assay.source.declaring.config_shape import config_of
+from assay.source.declaring.environment import read_environment
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, Module, Modules
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parser_setup import Setup
-from assay.source.declaring.parsers import makes_parser
+from assay.source.declaring.parsers import Parser, makes_parser
 from assay.source.declaring.sglang_annotated import has_known_rules, plain_type
-from assay.source.declaring.sglang_environment import read_environment
 from assay.source.declaring.values import Scope
 
 _MAX_FUNCTIONS = 400
@@ -44,7 +45,7 @@ def read(tree: Modules, engine: Engine) -> Declarations:
             f"{engine.name}: the source has no module {engine.entry_module} that can be read",
             hint="give the folder that holds the package, or a release",
         )
-    function = _maker(folder, entry)
+    function = _main_block(folder, entry) or _maker(folder, entry)
     if function is None:
         raise UnknownIdiom(
             f"{engine.name}: {entry.file} leads to no function that makes an argparse parser",
@@ -52,14 +53,18 @@ def read(tree: Modules, engine: Engine) -> Declarations:
         )
     setup = Setup(folder)
     setup.run(function, {})
-    owner, options = _result(setup, function, _version(folder))
-    fields = _fields(folder, owner)
-    _check_generation(setup, owner, fields, options, _version(folder))
+    version = _version(folder, engine.package)
+    owners, parser = _result(setup, function, version)
+    owner, options = owners[0], parser.options
+    fields = [field for each in owners for field in _fields(folder, each)]
+    _check_generation(setup, owner, fields, options, version)
     idiom = _idiom(setup, folder, owner)
     renamings = [renaming for _, method in setup.built for renaming in _renamed(method)]
     options = _with_fields(renamings, fields, options)
     environment = read_environment(folder, engine.environment_module)
     config, rules = config_of(folder, function)
+    if parser.spelling == "flexible":
+        config, rules = "--config", "flexible"
     return Declarations(
         idiom=idiom,
         arguments_class=owner.node.name,
@@ -69,14 +74,27 @@ def read(tree: Modules, engine: Engine) -> Declarations:
         environment=environment.variables,
         environment_words=(),
         deprecated_environment=environment.deprecated,
+        positional=parser.positional,
+        spelling=parser.spelling,
         listings=folder.classes.collected(owner).listed_at,
         renamings=tuple(site for _, _, site in renamings),
         config_option=config if any(config in option.flags for option in options) else None,
         config_rules=rules if config else "none",
-        abbreviations=setup.parsed[-1].parser.abbreviations if setup.parsed else True,
-        version=_version(folder),
+        abbreviations=parser.abbreviations,
+        version=version,
         gaps=(*_other_rules(setup, idiom), *setup.gaps, *_option_gaps(options), *tree.gaps),
     )
+
+
+def _main_block(folder: Folder, entry: Module) -> Defined | None:
+    """What stands under `if __name__ == "__main__"`, as a function, if the parser is made there."""
+    for node in entry.tree.body:
+        if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+            empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+            main = ast.FunctionDef(name="__main__", args=empty, body=node.body, decorator_list=[])
+            found = Defined(entry, ast.copy_location(main, node))
+            return found if makes_parser(folder, found) else None
+    return None
 
 
 def _maker(folder: Folder, entry: Module) -> Defined | None:
@@ -130,14 +148,20 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
             following.extend(ast.iter_child_nodes(child))
 
 
-def _result(setup: Setup, function: Defined, version: str) -> tuple[Defined, list[Option]]:
-    """The class of arguments, and the options of the parser that parses the command line."""
-    owners = [owner for owner, _ in setup.built] + setup.filled_by
+def _result(setup: Setup, function: Defined, version: str) -> tuple[list[Defined], Parser]:
+    """The classes of arguments, the largest first, and the parser that parses the command line."""
+    owners = list(dict.fromkeys([owner for owner, _ in setup.built] + setup.filled_by))
     if not owners:
         site = function.module.site(function.node)
         raise _later(version, f"{site}: {function.node.name} hands its parser to no class of arguments")
     parser = setup.parsed[-1].parser if setup.parsed else setup.parsers[-1]
-    return owners[0], parser.options
+    classes = setup.folder.classes
+    own = [
+        owner
+        for owner in owners
+        if not any(owner in classes.line(other) for other in owners if other is not owner)
+    ]
+    return sorted(own, key=lambda owner: -len(classes.fields(owner))), parser
 
 
 def _fields(folder: Folder, owner: Defined) -> list[Field]:
@@ -160,7 +184,8 @@ def _field(folder: Folder, found: FieldOf) -> Field:
 
 def _idiom(setup: Setup, folder: Folder, owner: Defined) -> str:
     if not setup.derived_by:
-        return "sglang-argparse"
+        configs = any(option.config_field for parser in setup.parsers for option in parser.options)
+        return "vllm-config" if configs else "sglang-argparse"
     return "sglang-namespaces" if folder.classes.collected(owner).classes else "sglang-annotated"
 
 
@@ -232,9 +257,9 @@ def _option_gaps(options: list[Option]) -> Iterator[Gap]:
             yield Gap(site=option.declared_at, reason=f"the converter {option.type_text} was not understood")
 
 
-def _version(folder: Folder) -> str:
+def _version(folder: Folder, package: str) -> str:
     """The version that the package states, if it can be read."""
-    for name in ("sglang._version", "sglang.version"):
+    for name in (f"{package}._version", f"{package}.version"):
         module = folder.tree.module(name)
         for variable in ("__version__", "version"):
             if module is not None and variable in module.bindings:

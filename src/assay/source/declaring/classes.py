@@ -15,7 +15,7 @@ MISSING = object()
 _MAX_BASES = 100
 _ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
 _NOT_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
-_FIELD_MAKERS = frozenset({"dataclasses.field", "msgspec.field"})
+_FIELD_MAKERS = frozenset({"dataclasses.field", "msgspec.field", "pydantic.Field", "pydantic.fields.Field"})
 _READS = ("os.getenv", "os.environ")
 _PLAIN = frozenset({"enum.IntEnum", "enum.StrEnum", "enum.IntFlag", "builtins.str", "builtins.int"})
 
@@ -161,13 +161,30 @@ class Classes:
                     return self._folder.in_class(owner, keyword.value)
                 if keyword.arg == "default_factory":
                     return self._made(owner, keyword.value)
+            if expr.args and not (isinstance(expr.args[0], ast.Constant) and expr.args[0].value is ...):
+                return self._folder.in_class(owner, expr.args[0])
             raise NotKnown("a field without a default")
+        if isinstance(expr, ast.Call) and (taken := self._taken(owner, expr)) is not None:
+            return self.attribute(*taken)
         return self._folder.in_class(owner, expr)
+
+    def _taken(self, owner: Defined, expr: ast.Call) -> tuple[Defined, str] | None:
+        """Class and name of `get_field(Class, "name")`, which takes over another class's default."""
+        if len(expr.args) != 2 or not isinstance(expr.args[1], ast.Constant):
+            return None
+        try:
+            function, found = (self._folder.in_class(owner, each) for each in (expr.func, expr.args[0]))
+        except NotKnown:
+            return None
+        if not isinstance(function, Defined) or not isinstance(found, Defined):
+            return None
+        gives = "default_factory=default_factory" in ast.unparse(function.node)
+        return (found, str(expr.args[1].value)) if gives else None
 
     def has_default(self, owner: Defined, expr: ast.expr | None) -> bool:
         """Whether the right side of a field's declaration gives a default."""
         if isinstance(expr, ast.Call) and self._is_field(owner, expr.func):
-            return any(keyword.arg in ("default", "default_factory") for keyword in expr.keywords)
+            return bool(expr.args) or any(k.arg in ("default", "default_factory") for k in expr.keywords)
         return expr is not None
 
     def is_enum(self, owner: Defined) -> bool:
@@ -217,6 +234,8 @@ class Classes:
         function = self._folder.in_class(owner, factory)
         if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
             return self._folder.called(function)
+        if isinstance(function, Defined) and any(_is_dict(base) for base in _bases(function)):
+            return {}
         if isinstance(function, External):
             name = function.dotted.removeprefix("builtins.")
             if name in EMPTY_FACTORIES:
@@ -250,6 +269,10 @@ class Classes:
 
 
 _NO_CLASS = ast.ClassDef(name="", bases=[], keywords=[], body=[], decorator_list=[])
+
+
+def _is_dict(base: ast.expr) -> bool:
+    return ast.unparse(base.value if isinstance(base, ast.Subscript) else base) == "dict"
 
 
 def _bases(owner: Defined) -> list[ast.expr]:

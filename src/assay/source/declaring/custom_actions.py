@@ -109,6 +109,8 @@ def _effect(call: _Call) -> tuple[Action, Converter | None, ast.expr | None]:
     if not uses:
         return _without_namespace(call, raises=bool(raises)), None, None
     stored = [value for statement in call.body for value in _stored(statement, call)]
+    if len(stored) == 1 and isinstance(stored[0], ast.Name) and _reads_lora_modules(call, stored[0].id):
+        return "store", "lora-modules", None
     if len(stored) != 1 or len(uses) != 1 or raises:
         return "opaque", None, None
     value = stored[0]
@@ -204,6 +206,18 @@ def _reads_lora_paths(call: _Call, result: str) -> bool:
         and {f"{item}.startswith('{{')", f"{item}.endswith('}}')", f"{item}.strip()"} <= set(calls)
         and keys == {"lora_path", "lora_name"}
     )
+
+
+def _reads_lora_modules(call: _Call, result: str) -> bool:
+    """Whether the body makes a module of each `name=path`, and of each JSON object with these keys."""
+    text = "\n".join(ast.unparse(statement) for statement in call.body)
+    parts = (
+        "'=' in item and ',' not in item",
+        "item.split('='",
+        "json.loads(item)",
+        f"{result}.append(lora)",
+    )
+    return all(part in text for part in parts)
 
 
 def _message(node: ast.AST) -> ast.expr | None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay.source.declarations import Constant
 from assay.source.declaring import operations
+from assay.source.declaring.annotations import read_type
 from assay.source.declaring.classes import MISSING, Classes, FieldOf, Instance, Member, Unclear
+from assay.source.declaring.converter_shapes import Lambda, wrapped
 from assay.source.declaring.module import Defined, External, Found, Module, Modules, Variable, Whole
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parameters import defaults_of, parameters_of
 from assay.source.declaring.statements import FAULTS, assigned, returned
 from assay.source.declaring.values import Scope, bind, literal, plain, without_docstring
+from assay.source.declaring.vllm_config import kwargs_of, makes_kwargs
 
 MAX_DEPTH = 100
 FUEL_PER_EXPRESSION = 50_000
@@ -23,10 +27,13 @@ SUPPRESS = "==SUPPRESS=="
 _KNOWN_OUTSIDE = {
     "argparse.SUPPRESS": SUPPRESS,
     "argparse.REMAINDER": "...",
+    "sys.argv": ("",),
+    "ssl.CERT_NONE": 0,
     "math.inf": float("inf"),
     "sys.maxsize": 2**63 - 1,
 }
 _FIELD_LISTS = frozenset({"dataclasses.fields", "msgspec.structs.fields"})
+_MOST_PERMUTED = 6
 _UNBOUND = object()
 
 
@@ -55,6 +62,7 @@ class Folder:
             ast.UnaryOp: self._unary,
             ast.BoolOp: self._bool,
             ast.Compare: self._compare,
+            ast.Lambda: lambda node, _scope: Lambda(node),
             ast.IfExp: lambda node, scope: self._value(
                 node.body if self.truth(node.test, scope) else node.orelse, scope
             ),
@@ -206,10 +214,15 @@ class Folder:
             if isinstance(owner, Instance) and node.func.attr == "get" and not node.args:
                 return self._environment_default(owner)
         function = self._value(node.func, scope)
+        if function == External("typing.get_args") and len(node.args) == 1:
+            return read_type(self, node.args[0], scope).values
         arguments, keywords = self.arguments(node, scope)
         if isinstance(function, External):
             return self._call_outside(function, arguments, keywords)
         if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
+            made = self._made(function, arguments)
+            if made is not None:
+                return made
             names = [parameter.arg for parameter in parameters_of(function.node)]
             return self.called(function, dict(zip(names, arguments, strict=False)) | keywords)
         if isinstance(function, Defined) and not self.classes.is_enum(function):
@@ -223,9 +236,21 @@ class Folder:
             return operations.BUILTINS[name.removeprefix("builtins.")](*arguments, **keywords)
         if name in _FIELD_LISTS and len(arguments) == 1 and isinstance(arguments[0], Defined):
             return self.classes.fields(arguments[0])
+        if name == "copy.deepcopy" and len(arguments) == 1:
+            return _copied(arguments[0])
+        if name == "itertools.permutations" and len(arguments[0]) <= _MOST_PERMUTED:
+            return list(itertools.permutations(arguments[0], *arguments[1:], **keywords))
         if name == "sys.modules.get":
             return None  # a module that only a plugin would have imported before
         raise NotKnown("a call that was not followed")
+
+    def _made(self, function: Defined, arguments: list[Any]) -> object:
+        """What functions make whose shape is known; None of all others."""
+        if len(arguments) != 1:
+            return None
+        if makes_kwargs(function) and isinstance(arguments[0], Defined):
+            return kwargs_of(self, function, arguments[0])
+        return wrapped(self, function, arguments[0])
 
     def _of_field(self, field: FieldOf, name: str) -> object:
         if name == "name":
@@ -347,6 +372,13 @@ class Folder:
         if value is _UNBOUND:
             raise NotKnown(variable.name)
         return value
+
+
+def _copied(value: Any) -> Any:
+    """A copy of lists and dicts; what stands for a part of the source is the same."""
+    if isinstance(value, dict):
+        return {key: _copied(element) for key, element in value.items()}
+    return [_copied(element) for element in value] if isinstance(value, list) else value
 
 
 def _truth(value: object) -> bool:

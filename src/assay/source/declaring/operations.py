@@ -199,6 +199,9 @@ def method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[st
     """`owner.name(…)` for a method that reads."""
     if isinstance(owner, str) and name in _SPECIAL_TEXT_METHODS:
         return _SPECIAL_TEXT_METHODS[name](owner, *arguments, **keywords)
+    if name == "pop" and isinstance(owner, dict):
+        taken: object = owner.pop(*arguments, **keywords)
+        return taken
     if name not in _READ_METHODS.get(type(owner), ()):
         raise NotKnown(f"method {name}")
     value: object = getattr(owner, name)(*arguments, **keywords)

@@ -78,9 +78,12 @@ def execute(folder: Folder, statement: ast.stmt, scope: Scope) -> None:
             _store(folder, target, value, scope)
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
         _store(folder, statement.target, folder.value(statement.value, scope), scope)
-    elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+    elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Subscript):
         combined = ast.BinOp(statement.target, statement.op, statement.value)
-        scope.names[statement.target.id] = folder.value(combined, scope)
+        _store(folder, statement.target, folder.value(combined, scope), scope)
+    elif isinstance(statement, ast.Delete):
+        for target in statement.targets:
+            _remove(folder, target, scope)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         _change(folder, statement.value, scope)
     else:
@@ -96,6 +99,17 @@ def _store(folder: Folder, target: ast.expr, value: object, scope: Scope) -> Non
     try:
         owner[key] = value
         operations.bounded(owner)
+    except FAULTS as error:
+        raise NotKnown(str(error)) from error
+
+
+def _remove(folder: Folder, target: ast.expr, scope: Scope) -> None:
+    """`del x[key]`."""
+    if not isinstance(target, ast.Subscript):
+        raise NotKnown("a name that is deleted")
+    owner: Any = folder.value(target.value, scope)
+    try:
+        del owner[folder.value(target.slice, scope)]
     except FAULTS as error:
         raise NotKnown(str(error)) from error
 

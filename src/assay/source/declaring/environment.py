@@ -1,4 +1,4 @@
-"""Reads SGLang's table of environment variables, and which old names it replaces."""
+"""Reads an engine's table of environment variables, and which old names it replaces; SGLang's is a class."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from assay.source.declaring.module import Defined, External, Module
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.statements import execute
 from assay.source.declaring.values import Scope, bind
+from assay.source.declaring.vllm_environment import environment_table, replaced_by_options
 
 _MAX_CALLS_DEEP = 4
 _FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=[\w.-]+)?")
@@ -32,6 +33,8 @@ def read_environment(folder: Folder, module_name: str) -> Environment:
     module = folder.tree.module(module_name)
     if module is None:
         return Environment()
+    if table := environment_table(folder, module):
+        return Environment(variables=table, deprecated=replaced_by_options(folder))
     variables: list[EnvironmentVariable] = []
     deprecated: list[tuple[str, str, Site]] = []
     for node in module.tree.body:
