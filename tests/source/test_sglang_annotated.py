@@ -134,6 +134,12 @@ def test_other_rules_are_read_by_the_nearest_and_said(write_tree: WriteTree) -> 
     assert "not as in any release that assay knows: read as sglang-annotated" in gap.reason
 
 
+def test_a_newer_release_than_any_is_said(write_tree: WriteTree) -> None:
+    declarations = read_tree(write_tree, version='__version__ = "9.0.1"')
+    assert [option.flags[0] for option in declarations.options][:2] == ["-h", "--model-path"]
+    assert "9.0.1 is newer than 0.5.23" in declarations.gaps[0].reason
+
+
 def test_a_class_collected_from_others(write_tree: WriteTree) -> None:
     declarations = read_tree(
         write_tree,

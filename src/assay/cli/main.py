@@ -16,6 +16,7 @@ from assay import __version__
 from assay.cli.bench import bench
 from assay.cli.compare import compare
 from assay.cli.describe import describe
+from assay.cli.drift import drift
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
@@ -34,6 +35,7 @@ app.command(describe)
 app.command(lint)
 app.command(triage)
 app.command(explain)
+app.command(drift)
 app.command(bench)
 app.command(compare)
 app.command(apply)

@@ -1,4 +1,4 @@
-"""Which releases of an engine have which options: a table that assay made from the releases' own source."""
+"""Which releases of an engine have which options, and what replaced them, by the releases' own source."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ class OptionHistory(Value):
     """The releases that were read, oldest first."""
     flags: dict[str, tuple[tuple[int, int], ...]]
     """For each flag, the stretches of `releases` that have it: index of the first and of the last."""
+
+    replaced: dict[str, tuple[str, int, int]] = msgspec.field(default_factory=dict)
+    """For a flag that some releases call deprecated in favour of another, that other one (the latest, where
+    they differ), and the indices of the first and the last release that say so."""
+
+    def successor(self, flag: str) -> tuple[str, str, str] | None:
+        """The flag that releases name instead of this one, and the first and last release that do.
+
+        >>> table = OptionHistory(releases=("1", "2"), flags={}, replaced={"--a": ("--b", 0, 1)})
+        >>> table.successor("--a"), table.successor("--b")
+        (('--b', '1', '2'), None)
+        """
+        if flag not in self.replaced:
+            return None
+        new, first, last = self.replaced[flag]
+        return new, self.releases[first], self.releases[last]
 
     def spans(self, flag: str) -> tuple[tuple[str, str], ...]:
         """The releases that have the flag, as (first, last) of each stretch."""

@@ -3,6 +3,7 @@
 from assay.reports.bench import bench_definitions, bench_ladder, bench_text
 from assay.reports.bench_html import bench_html
 from assay.reports.compare import compare_json, compare_text
+from assay.reports.drift import DRIFT_SCHEMA, drift_json, drift_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
@@ -22,6 +23,7 @@ from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
 
 __all__ = [
+    "DRIFT_SCHEMA",
     "LINT_SCHEMA",
     "TRIAGE_SCHEMA",
     "Style",
@@ -33,6 +35,8 @@ __all__ = [
     "compare_text",
     "described",
     "diagnostic_text",
+    "drift_json",
+    "drift_text",
     "explain_text",
     "findings_json",
     "harmless",

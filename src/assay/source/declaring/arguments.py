@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Iterator
 
 import msgspec
+from packaging.version import InvalidVersion, Version
 
-from assay.engines import Engine
+from assay.engines import Engine, option_history
 from assay.errors import UnknownIdiom
 from assay.source.declarations import Constant, Declarations, Field, Gap, Option, Site
 from assay.source.declaring.classes import FieldOf
@@ -82,7 +83,13 @@ def read(tree: Modules, engine: Engine) -> Declarations:
         config_rules=rules if config else "none",
         abbreviations=parser.abbreviations,
         version=version,
-        gaps=(*_other_rules(setup, idiom), *setup.gaps, *_option_gaps(options), *tree.gaps),
+        gaps=(
+            *_newer_than_known(engine, version, idiom, owner),
+            *_other_rules(setup, idiom),
+            *setup.gaps,
+            *_option_gaps(options),
+            *tree.gaps,
+        ),
     )
 
 
@@ -187,6 +194,18 @@ def _idiom(setup: Setup, folder: Folder, owner: Defined) -> str:
         configs = any(option.config_field for parser in setup.parsers for option in parser.options)
         return "vllm-config" if configs else "sglang-argparse"
     return "sglang-namespaces" if folder.classes.collected(owner).classes else "sglang-annotated"
+
+
+def _newer_than_known(engine: Engine, version: str, idiom: str, owner: Defined) -> Iterator[Gap]:
+    """That a release is newer than any that these rules were compared with."""
+    newest = option_history(engine).releases[-1]
+    try:
+        is_newer = Version(Version(version).public) > Version(newest)
+    except InvalidVersion:
+        return
+    if is_newer:
+        reason = f"{version} is newer than {newest}, the newest that assay knows: read as {idiom}"
+        yield Gap(site=owner.module.site(owner.node), reason=reason)
 
 
 def _other_rules(setup: Setup, idiom: str) -> Iterator[Gap]:
