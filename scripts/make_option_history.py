@@ -57,16 +57,21 @@ def write(engine: str, declared: dict[str, Declarations]) -> None:
     """Write the table of these releases, oldest first."""
     flags: dict[str, list[int]] = {}
     replaced: dict[str, list[tuple[str, int]]] = {}
+    variables: dict[str, list[int]] = {}
     for number, declarations in enumerate(declared.values()):
+        for variable in declarations.environment:
+            variables.setdefault(variable.name, []).append(number)
         for option in declarations.options:
             for flag in option.flags:
                 flags.setdefault(flag, []).append(number)
                 if option.replaced_by and option.replaced_by not in option.flags:
                     replaced.setdefault(flag, []).append((option.replaced_by, number))
     table = {flag: stretches(numbers) for flag, numbers in sorted(flags.items())}
+    known = {name: stretches(numbers) for name, numbers in sorted(variables.items())}
     said = {flag: [found[-1][0], found[0][1], found[-1][1]] for flag, found in sorted(replaced.items())}
     text = f'{{\n  "releases": {json.dumps(list(declared))},\n  "flags": {rows(table)},\n'
-    (TARGET / f"{engine}_options.json").write_text(text + f'  "replaced": {rows(said)}\n}}\n')
+    text += f'  "replaced": {rows(said)},\n  "variables": {rows(known)}\n}}\n'
+    (TARGET / f"{engine}_options.json").write_text(text)
 
 
 def rows(table: dict[str, list[Any]]) -> str:

@@ -72,6 +72,13 @@ def test_right_commands_have_nothing_to_report(check: Check, command: str) -> No
     assert check(command) == ()
 
 
+def test_a_value_of_several_words_is_not_mended(check: Check) -> None:
+    (found,) = check("""vllm serve m --hf-overrides.a 1 --hf-overrides '{"b": 2}' --hf-overrides.c 3""")
+    assert (found.code, found.option) == ("ASY109", "--hf-overrides")
+    dotted = check("vllm serve m --optimization-level 2 --optimization-level.x 2")
+    assert all(each.fix is None for each in dotted if each.code == "ASY109" and "." in each.message)
+
+
 def test_a_unit_with_variables(check: Check, tmp_path: Path) -> None:
     unit = tmp_path / "vllm.service"
     unit.write_text(

@@ -26,6 +26,9 @@ class OptionHistory(Value):
     """For a flag that some releases call deprecated in favour of another, that other one (the latest, where
     they differ), and the indices of the first and the last release that say so."""
 
+    variables: dict[str, tuple[tuple[int, int], ...]] = msgspec.field(default_factory=dict)
+    """The same stretches for each environment variable that a release declares."""
+
     def successor(self, flag: str) -> tuple[str, str, str] | None:
         """The flag that releases name instead of this one, and the first and last release that do.
 
@@ -38,11 +41,12 @@ class OptionHistory(Value):
         new, first, last = self.replaced[flag]
         return new, self.releases[first], self.releases[last]
 
-    def spans(self, flag: str) -> tuple[tuple[str, str], ...]:
-        """The releases that have the flag, as (first, last) of each stretch."""
-        return tuple((self.releases[first], self.releases[last]) for first, last in self.flags.get(flag, ()))
+    def spans(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The releases that have the flag or variable, as (first, last) of each stretch."""
+        stretches = self.flags.get(name, ()) or self.variables.get(name, ())
+        return tuple((self.releases[first], self.releases[last]) for first, last in stretches)
 
-    def said(self, flag: str) -> str:
+    def said(self, name: str) -> str:
         """Those releases in words: `0.5.10 and later`, `0.4.6 to 0.5.2`.
 
         >>> table = OptionHistory(releases=("1", "2", "3"), flags={"--a": ((0, 1),), "--b": ((1, 2),)})
@@ -50,7 +54,7 @@ class OptionHistory(Value):
         ('1 to 2', '2 and later')
         """
         said = []
-        for first, last in self.spans(flag):
+        for first, last in self.spans(name):
             if last == self.releases[-1]:
                 said.append(first if first == last else f"{first} and later")
             else:
