@@ -72,6 +72,12 @@ def test_right_commands_have_nothing_to_report(check: Check, command: str) -> No
     assert check(command) == ()
 
 
+def test_a_model_twice(check: Check) -> None:
+    (found,) = check("vllm serve m --model n")
+    assert found.message.startswith("`m` ")
+    assert check("python -m vllm.entrypoints.openai.api_server m --model n") == ()
+
+
 def test_a_value_of_several_words_is_not_mended(check: Check) -> None:
     (found,) = check("""vllm serve m --hf-overrides.a 1 --hf-overrides '{"b": 2}' --hf-overrides.c 3""")
     assert (found.code, found.option) == ("ASY109", "--hf-overrides")

@@ -56,7 +56,7 @@ def open_drift(  # noqa: PLR0913 - both versions, the file, and where things are
     before, now = (
         Side(
             declarations,
-            parse(declarations, server.arguments, ConfigReader(server)),
+            parse(declarations, server.arguments, ConfigReader(server), serves=server.serves),
             _name(tree, declarations),
         )
         for tree, declarations in zip(trees, declared, strict=True)

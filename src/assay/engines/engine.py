@@ -113,6 +113,15 @@ class Server(Value):
     """The words that the engine's own parser sees."""
 
     @property
+    def serves(self) -> bool:
+        """Whether it was started by a program with a sub-command: `vllm serve`."""
+        return any(
+            tuple(word.text for word in self.program[1:]) == command[1:]
+            for command in self.engine.entry_commands
+            if self.program and self.program[0].text.rsplit("/", 1)[-1] == command[0]
+        )
+
+    @property
     def interpreter(self) -> str | None:
         """The Python that runs it, where the command names one by its path."""
         first = self.program[0].text if self.program else ""  # an image's own entry point

@@ -1,7 +1,6 @@
 """Rewrites words before they are parsed, as vLLM's `FlexibleArgumentParser.parse_args` does.
 
-Source: `vllm/utils/argparse_utils.py`, 0.20.0 to 0.32.0. Not done here: that `vllm serve --model M` moves `M`
-to the word after `serve`, which names the same model.
+Source: `vllm/utils/argparse_utils.py`, 0.20.0 to 0.32.0.
 """
 
 from __future__ import annotations
@@ -19,9 +18,24 @@ _NAME = re.compile(r"(?<=--)[^.]*")
 _LEVELS = frozenset({"0", "1", "2", "3"})
 
 
-def rewritten(items: Sequence[Item]) -> list[Item]:
-    """The words that argparse sees, each with its place; JSON made of several words has that of the first."""
-    return _joined(_named(items))
+def rewritten(items: Sequence[Item], *, serves: bool) -> list[Item]:
+    """The words that argparse sees, each with its place; JSON made of several words has that of the first.
+
+    `serves` says that the word `serve` stands before them: then the value of `--model` becomes the first.
+    """
+    return _joined(_named(_model_first(items) if serves else items))
+
+
+def _model_first(items: Sequence[Item]) -> Sequence[Item]:
+    for at, item in enumerate(items):
+        name, equals, value = item.text.partition("=")
+        if name != "--model" or not item.known or item.config is not None or (equals and not value):
+            continue
+        if equals:
+            return [_with(item, value), *items[:at], *items[at + 1 :]]
+        if at + 1 < len(items):
+            return [items[at + 1], *items[:at], *items[at + 2 :]]
+    return items
 
 
 def _named(items: Sequence[Item]) -> list[Item]:

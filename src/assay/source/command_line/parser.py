@@ -41,6 +41,8 @@ def parse(
     declarations: Declarations,
     words: Sequence[ArgumentWord],
     read_config: ReadConfig | None = None,
+    *,
+    serves: bool = False,
 ) -> Parsed:
     """What the engine's parser makes of these words, with all problems and not only the first.
 
@@ -48,9 +50,10 @@ def parse(
         declarations: the options of the engine.
         words: the command line after the entry point; a word that is not `known` may stand for anything.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
+        serves: whether the program is a command with a sub-command, such as `vllm serve`.
     """
     merged = merge_config(declarations, words, read_config)
-    items = rewritten(merged.items) if declarations.spelling == "flexible" else merged.items
+    items = rewritten(merged.items, serves=serves) if declarations.spelling == "flexible" else merged.items
     state = _State(items, complete=merged.complete)
     _Parser(declarations).run(state)
     problems = [*merged.problems, *state.problems, *state.leftovers]
