@@ -43,6 +43,8 @@ class Engine(Value):
     """What others call values of its options."""
     usual_abbreviations: tuple[str, ...]
     """Abbreviations that all its documentation uses, so that they are worth no word."""
+    model_word: bool = False
+    """Whether the first word of the arguments, where it is no flag, names the model."""
 
 
 ENGINES: dict[str, Engine] = {
@@ -82,6 +84,7 @@ ENGINES: dict[str, Engine] = {
         on_without=vllm_names.WITHOUT,
         values_elsewhere=vllm_names.VALUES,
         usual_abbreviations=(),
+        model_word=True,
     ),
 }
 

@@ -28,8 +28,17 @@ def value_of(words: Sequence[str], *flags: str) -> str | None:
 
 
 def model_of(words: Sequence[str]) -> str | None:
-    """Which model a command line names: a folder, or a name of the hub."""
-    return value_of(words, "--model-path", "--model")
+    """Which model a command line names: a folder, or a name of the hub.
+
+    >>> model_of(["vllm", "serve", "Qwen/Qwen3-8B", "--port", "1"]), model_of(["x", "--model-path", "m"])
+    ('Qwen/Qwen3-8B', 'm')
+    """
+    named = value_of(words, "--model-path", "--model")
+    server = server_of(words) if named is None else None
+    if server is not None and server.engine.model_word and server.arguments:
+        first = server.arguments[0].text
+        return None if first.startswith("-") else first
+    return named
 
 
 def key_of(words: Sequence[str]) -> Secret | None:

@@ -49,8 +49,8 @@ def _engine(live: LiveDeployment) -> Iterator[str]:
 
 def _engine_distribution(live: LiveDeployment) -> Distribution | None:
     server = server_of(live.words)
-    engine = server.engine.name if server else None
-    return next((each for each in live.installed if each.name == engine), None)
+    names = server.engine.distributions if server else ()
+    return next((each for each in live.installed if each.name in names), None)
 
 
 def _command(live: LiveDeployment) -> Iterator[str]:

@@ -22,6 +22,7 @@ from assay.source.declaring.values import Scope, bind
 
 MAX_CALLS_DEEP = 12
 MAX_STATEMENTS = 100_000
+MAX_NAMED = 60
 MAX_OPTIONS = 5_000
 """Ten times what the largest engine has."""
 _NOT_KNOWN = Unclear()
@@ -190,7 +191,7 @@ class Setup:
         if isinstance(function, Defined) and is_plain and (concerns or makes_parser(self.folder, function)):
             return self.run(function, self._arguments(function, node, scope))
         if self._concerns(node, scope, Parser):
-            self._gap(node, scope, "the parser is handed to something that was not followed")
+            self._gap(node, scope, f"the parser is handed to {_shortened(node.func)}, which was not followed")
         return self._folded(node, scope)
 
     def _derive(self, function: Defined, node: ast.Call, scope: Scope) -> object:
@@ -365,3 +366,8 @@ def _forget(target: object, scope: Scope) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         for part in target.elts:
             _forget(part, scope)
+
+
+def _shortened(expr: ast.expr) -> str:
+    text = ast.unparse(expr)
+    return text if len(text) <= MAX_NAMED else "something"
