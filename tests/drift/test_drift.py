@@ -82,6 +82,12 @@ def test_what_still_works_for_now(ask: Ask, unit: Write) -> None:
     assert change.successor.flag == "--cuda-graph-max-bs-decode"
 
 
+def test_a_switch_that_now_sets_another_field_is_no_other_value(ask: Ask, unit: Write) -> None:
+    found = ask("0.5.12.post1", "0.5.14", unit(f"{SGLANG} --disable-piecewise-cuda-graph"))
+    change = named(found, "--disable-piecewise-cuda-graph")
+    assert (change.kind, change.effect) == ("deprecated", "warns")
+
+
 def test_a_choice_that_is_gone(ask: Ask, unit: Write) -> None:
     found = ask("0.5.12.post1", "0.5.23", unit(f"{SGLANG} --attention-backend dual_chunk_flash_attn"))
     change = named(found, "--attention-backend")

@@ -133,7 +133,8 @@ class _Comparing:
         written = "" if before.at is None else self._words[before.at]
         name = before.option.flags[0]
         older, newer = before.option.declared_at, now.option.declared_at
-        if now.value.known and before.value.known and now.value.value != before.value.value:
+        is_same = key_of(now.option) == key  # else the values are of two fields, and not comparable
+        if is_same and now.value.known and before.value.known and now.value.value != before.value.value:
             self._told.add(key)
             yield Change(
                 kind="reading",
@@ -183,7 +184,7 @@ class _Comparing:
 
     def _changed(self, before: Option, now: Option, *, is_given: bool) -> Iterator[Change]:
         older, newer = before.site("default"), now.site("default")
-        if differs(before.default, now.default):
+        if key_of(before) == key_of(now) and differs(before.default, now.default):
             yield Change(
                 kind="default",
                 name=now.flags[0],
