@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import enum
+import importlib.util
 import os
 import sys
 import tempfile
@@ -65,10 +66,9 @@ def vllm_parser() -> tuple[Any, Any, Any]:
     """The parser of `vllm serve`, and the two classes that it fills."""
     from vllm.engine.arg_utils import AsyncEngineArgs  # type: ignore[import-not-found]
 
-    try:
-        from vllm.entrypoints.launchers import cli_args  # type: ignore[import-not-found]
-    except ImportError:
-        from vllm.entrypoints.openai import cli_args  # type: ignore[import-not-found]
+    places = ("vllm.entrypoints.common", "vllm.entrypoints.launchers", "vllm.entrypoints.openai")
+    found = next(place for place in places if importlib.util.find_spec(f"{place}.cli_args") is not None)
+    cli_args = importlib.import_module(f"{found}.cli_args")
     try:
         from vllm.utils.argparse_utils import FlexibleArgumentParser  # type: ignore[import-not-found]
     except ImportError:
