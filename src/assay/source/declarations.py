@@ -111,6 +111,8 @@ class Option(Value):
     """Of a JSON object, the allowed keys, each with those allowed in its own object, or None for any."""
     nullable: bool = False
     """Whether the texts `""` and `"None"` become None, whatever the converter."""
+    opposites: tuple[str, ...] = ()
+    """Of `boolean`, the flags that say no besides those that begin with `--no-`."""
     config_field: str = ""
     """The field of a config class that it is made of, such as `CacheConfig.cache_dtype`; empty if of none."""
     nargs: int | str | None = None

@@ -133,7 +133,7 @@ def effect(option: Option, flag: str, value: Constant, before: Constant | None) 
     if option.action == "store_const":
         return option.const or Constant(known=True)
     if option.action == "boolean":
-        return Constant(known=True, value=not flag.startswith("--no-"))
+        return Constant(known=True, value=not flag.startswith("--no-") and flag not in option.opposites)
     if option.action == "append":
         held = before or Constant(known=True)
         if not value.known or not held.known or not isinstance(held.value, list | None):

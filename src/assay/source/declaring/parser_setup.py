@@ -7,15 +7,17 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from types import UnionType
 
+import msgspec
+
 from assay.errors import UnknownIdiom
-from assay.source.declarations import Gap, Site
+from assay.source.declarations import Gap, Option, Site
 from assay.source.declaring.add_argument import Call, help_option, keywords_of, read_option
 from assay.source.declaring.classes import Unclear
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.parameters import defaults_of, parameters_of
-from assay.source.declaring.parsers import Parsed, Parser, makes_parser, rewrites_words
+from assay.source.declaring.parsers import Parsed, Parser, makes_parser, pairs_switches, rewrites_words
 from assay.source.declaring.sglang_annotated import derived_calls, is_derivation
 from assay.source.declaring.statements import execute
 from assay.source.declaring.values import Scope, bind
@@ -235,6 +237,7 @@ class Setup:
             parser = self._new_parser(node, scope)
             if rewrites_words(function):
                 parser.spelling = "flexible"
+                parser.inverses = pairs_switches(function)
             else:
                 self._gap(node, scope, "the parser is of a class of the engine's own")
             return parser
@@ -286,7 +289,7 @@ class Setup:
             self._gap(call.node, call.scope, "an option whose flags only a run would show")
             return
         if option.flags[0].startswith("-"):
-            parser.options.append(option)
+            parser.options.append(_paired(option) if parser.inverses else option)
         elif option.nargs == "?" and parser.positional is None:
             parser.positional = option
         else:
@@ -366,6 +369,18 @@ def _forget(target: object, scope: Scope) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         for part in target.elts:
             _forget(part, scope)
+
+
+def _paired(option: Option) -> Option:
+    """A switch with its opposite by the other of `--enable-` and `--disable-`."""
+    pairs = (("--enable-", "--disable-"), ("--disable-", "--enable-"))
+    opposites = tuple(
+        inverse + flag.removeprefix(prefix)
+        for flag in option.flags
+        for prefix, inverse in pairs
+        if option.action == "boolean" and flag.startswith(prefix)
+    )
+    return msgspec.structs.replace(option, flags=(*option.flags, *opposites), opposites=opposites)
 
 
 def _shortened(expr: ast.expr) -> str:

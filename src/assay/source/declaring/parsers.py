@@ -19,6 +19,8 @@ class Parser:
     options: list[Option] = field(default_factory=list)
     abbreviations: bool = True
     spelling: Spelling = "plain"
+    inverses: bool = False
+    """Whether `--disable-x` is the opposite of `--enable-x`, and the other way round, as in vLLM 0.33."""
     positional: Option | None = None
     """The option for a word without a flag."""
 
@@ -35,6 +37,13 @@ def rewrites_words(owner: Defined) -> bool:
     text = ast.unparse(owner.node)
     return all(
         part in text for part in ("'_', '-'", "create_nested_dict", "--optimization-level", "'--config'")
+    )
+
+
+def pairs_switches(owner: Defined) -> bool:
+    """Whether the module of a class of parsers gives switches opposites by `--enable-` and `--disable-`."""
+    return any(
+        "_inverse_prefixes = {'--enable-': '--disable-'" in ast.unparse(n) for n in owner.module.tree.body
     )
 
 
