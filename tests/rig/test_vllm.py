@@ -159,7 +159,7 @@ def test_the_whole_cycle_from_nothing(rig: Rig, tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr()
     found = json.loads(said.out)
     assert (found["result"], found["triaged"]) == ("reverted", False)
-    assert found["why_not_triaged"] == "assay does not read the source of vllm yet"
+    assert found["why_not_triaged"] == "assay does not follow the start-up code of vllm yet"
     assert (found["effect"]["status"], found["effect"]["shown_by"]) == ("took", "log")
     assert "'max_num_seqs': 1" in found["effect"]["lines"][0]
     loads = {load["load"]: load for load in found["comparison"]["loads"]}

@@ -338,11 +338,12 @@ def test_a_relative_checkout(sglang_folder: Path, cache: Path, monkeypatch: pyte
 
 
 def test_a_folder_without_the_package_says_where_it_looked(tmp_path: Path, cache: Path) -> None:
-    with pytest.raises(EngineNotFound, match="no sglang package in") as caught:
+    with pytest.raises(EngineNotFound, match="no sglang or vllm package in") as caught:
         open_(str(tmp_path), cache)
     assert caught.value.details == (
         f"looked for {tmp_path}/python/sglang/__init__.py",
         f"looked for {tmp_path}/sglang/__init__.py",
+        f"looked for {tmp_path}/vllm/__init__.py",
     )
     with pytest.raises(EngineNotFound, match="no folder"):
         open_(str(tmp_path / "nosuch"), cache)
@@ -430,7 +431,7 @@ def test_a_home_of_nobody(cache: Path) -> None:
 
 
 def test_an_environment_without_it(environment: Path, tmp_path: Path, cache: Path) -> None:
-    with pytest.raises(EngineNotFound, match="sglang is not installed in") as caught:
+    with pytest.raises(EngineNotFound, match="sglang or vllm is not installed in") as caught:
         open_(f"installed:{environment}", cache)
     assert str(site_packages(environment)) in "\n".join(caught.value.details)
     with pytest.raises(EngineNotFound, match="is not installed in the environment of"):
@@ -502,7 +503,7 @@ def test_an_image_that_was_not_pulled(docker: Path, cache: Path) -> None:
 
 def test_an_image_without_the_package(docker: Path, cache: Path) -> None:
     (docker / "place").write_text("/elsewhere")
-    with pytest.raises(EngineNotFound, match="no sglang package in the usual places") as caught:
+    with pytest.raises(EngineNotFound, match="no sglang or vllm package in the usual places") as caught:
         open_("image:lmsysorg/sglang:v0.5.10", cache)
     assert "looked at /sgl-workspace/sglang/python/sglang" in caught.value.details
     assert (docker / "calls").read_text().splitlines()[-1].startswith("rm assay-")

@@ -149,7 +149,7 @@ def _nothing_started(target: str, options: LintOptions, outcome: Outcome) -> Non
     outcome.skipped.append(target)
 
 
-_LOOKED_FOR = "lint looks for `python -m sglang.launch_server` or `sglang serve`"
+_LOOKED_FOR = "lint looks for `python -m sglang.launch_server`, `sglang serve` or `vllm serve`"
 
 
 def _faults(target: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from assay.cli.bench import bench
 from assay.cli.compare import compare
 from assay.cli.describe import describe
 from assay.cli.doctor import doctor
+from assay.cli.drift import drift
 from assay.cli.failure import print_error, print_failure
 from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
@@ -36,6 +37,7 @@ app.command(describe)
 app.command(lint)
 app.command(triage)
 app.command(explain)
+app.command(drift)
 app.command(bench)
 app.command(compare)
 app.command(try_out, name="try")

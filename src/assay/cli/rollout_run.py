@@ -13,7 +13,7 @@ from assay.cli.host_options import check_target, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
 from assay.cli.progress import Reporter
 from assay.deployment import Live, load_deployment
-from assay.engines import is_read, server_of
+from assay.engines import is_followed, server_of
 from assay.errors import InputError
 from assay.rollout import (
     Intent,
@@ -76,8 +76,8 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
     from assay.cli.rollout_check import check_command
 
     server = server_of(prepared.before.words)
-    if server is not None and not is_read(server.engine):
-        tell(f"assay: the source of {server.engine.name} is not read yet, so it was not asked")
+    if server is not None and not is_followed(server.engine):
+        tell(f"assay: the start-up code of {server.engine.name} is not followed yet, so it was not asked")
         return
     with Reporter(sys.stderr) as progress:
         told = check_command(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target
 from assay.deployment import Deployment, EngineReference, Live, load_deployment, parse_engine
-from assay.engines import is_read, server_of
+from assay.engines import is_followed, server_of
 from assay.errors import InputError, Refused, SourceError
 from assay.facts import LiveDeployment, deployment_text, differences, engine_of, read_live
 from assay.findings import open_deployment
@@ -165,8 +165,8 @@ def asked(subject: Subject, change: Change, options: TryOptions, progress: Progr
     if options.unchecked:
         return Asked(sifted=not_triaged(change, "--unchecked"), case=None)
     server = server_of(subject.seen.words)
-    if server is not None and not is_read(server.engine):
-        why = f"assay does not read the source of {server.engine.name} yet"
+    if server is not None and not is_followed(server.engine):
+        why = f"assay does not follow the start-up code of {server.engine.name} yet"
         return Asked(sifted=not_triaged(change, why), case=None)
     if subject.fault:
         return Asked(sifted=not_triaged(change, subject.fault), case=None)

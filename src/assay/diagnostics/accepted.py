@@ -165,6 +165,8 @@ def _removal(case: Case, given: Given) -> tuple[Edit, ...]:
     words = case.words(given)
     if not words or given.config is not None:
         return ()
+    if given.at is not None and "." in case.word(given.at).text.partition("=")[0]:
+        return ()  # one of several words that make up a value, as `--x.a 1 --x.b 2` do
     strays = {problem.at for problem in case.parsed.problems if problem.kind == "stray-word"}
     behind = max(at for at in (given.at, *given.value_at) if at is not None) + 1
     while behind in strays:  # left alone, they would become values of the option before

@@ -171,7 +171,7 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
     tree = open_tree(choice.engine, engine=server.engine, cache=cache, progress=progress)
     declarations = read(tree, cache=cache, progress=progress)
     config = ConfigReader(server)
-    parsed = parse(declarations, server.arguments, config)
+    parsed = parse(declarations, server.arguments, config, serves=server.serves)
     case = _case(server, tree, declarations, parsed, config)
     files = server.launch.files + ((config.file,) if config.file else ())
     return LintResult(

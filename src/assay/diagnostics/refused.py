@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -147,7 +148,7 @@ def _bad_value(case: Case, problem: Problem) -> Diagnostic:
         f"`{option.flags[0]}` takes {wanted}, not {shown}",
         _value_place(case, problem),
         label=f"expected {wanted}",
-        help=_json_help(option, value),
+        help=_json_help(option, value, problem.message),
         option=option.flags[0],
         evidence=shows(option.site("type"), f"has the type of `{option.flags[0]}`"),
     )
@@ -158,12 +159,22 @@ _WANTED = {
     "float": "a number",
     "json": "JSON",
     "json-list": "a JSON list",
+    "json-object": "a JSON object of certain keys",
+    "json-config": "a JSON object of certain keys",
+    "json-or-text": "text, or JSON in braces",
+    "lora-modules": "`name=path`, or a JSON object with name and path",
     "si-int": "a whole number such as 4096, 4k or 4Ki",
+    "unit-int": "a whole number such as 4096, 4k (4,000) or 4K (4,096)",
+    "unit-int-or-auto": "`auto`, or a whole number such as 4096, 4k (4,000) or 4K (4,096)",
 }
 
 
-def _json_help(option: Option, value: str) -> str:
-    if option.converter in ("json", "json-list") and "'" in value:
+def _json_help(option: Option, value: str, message: str) -> str:
+    if option.keys is not None and (unknown := re.search(r"unknown key '([^']*)'", message)):
+        inner = [name for names in option.keys.value.values() for name in names or ()]
+        near = nearest(unknown[1], [*option.keys.value, *inner])
+        return f"it has no key `{unknown[1]}`; {meant(near)}".removesuffix("; ")
+    if option.converter.startswith("json") and "'" in value:
         return "JSON has double quotes; put single ones around the whole value"
     return ""
 

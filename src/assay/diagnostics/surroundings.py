@@ -83,17 +83,23 @@ def _instead(old: str, new: str) -> str:
 
 
 def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
-    near = _nearest(variable.name, words, case.server.engine.environment_prefixes)
+    had = case.history.said(variable.name)
+    near = () if had else _nearest(variable.name, words, case.server.engine.environment_prefixes)
     declared = next((each for each in case.declarations.environment if each.name in near[:1]), None)
     return diagnostic(
         "ASY201",
-        f"{case.engine} knows no variable `{variable.name}`",
+        f"{case.engine} knows no variable `{variable.name}`" + (f"; {had} declared it" if had else ""),
         _name_place(variable),
         label="nothing reads it",
-        help=meant(near) or "no file of the engine's source has this name",
+        help=meant(near) or _gone(had),
         option=variable.name,
         evidence=shows(declared.declared_at, f"declares `{declared.name}`") if declared else (),
     )
+
+
+def _gone(had: str) -> str:
+    nowhere = "no file of the engine's source has this name"
+    return f"take it away, or serve with a version that has it: here {nowhere}" if had else nowhere
 
 
 def _nearest(name: str, words: set[str], prefixes: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_ser
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
 from assay.engines.words import (
-    is_read,
+    is_followed,
     key_of,
     model_of,
     server_of,
@@ -33,7 +33,7 @@ __all__ = [
     "engine_named",
     "feature",
     "find_server",
-    "is_read",
+    "is_followed",
     "key_of",
     "meant",
     "model_of",

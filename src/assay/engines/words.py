@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 from assay._secret import Secret
 from assay.deployment import launch_of_words, unwrap
-from assay.engines.engine import ENGINES, Engine, Server, find_server
-from assay.engines.vllm import VLLM
+from assay.engines import probes
+from assay.engines.engine import Engine, Server, find_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-_SERVED = {VLLM.name: VLLM, **ENGINES}
-"""Engines whose servers are looked at, changed and measured."""
 
 
 def value_of(words: Sequence[str], *flags: str) -> str | None:
@@ -33,11 +29,16 @@ def value_of(words: Sequence[str], *flags: str) -> str | None:
 
 
 def model_of(words: Sequence[str]) -> str | None:
-    """Which model a command line names: a folder, or a name of the hub."""
+    """Which model a command line names: a folder, or a name of the hub.
+
+    >>> model_of(["vllm", "serve", "Qwen/Qwen3-8B", "--port", "1"]), model_of(["x", "--model-path", "m"])
+    ('Qwen/Qwen3-8B', 'm')
+    """
     named = value_of(words, "--model-path", "--model")
-    if named is None and (server := server_of(words)) and server.program[-1].text == "serve":
-        first = next((word.text for word in server.arguments), "-")
-        named = None if first.startswith("-") else first
+    server = server_of(words) if named is None else None
+    if server is not None and server.engine.model_word and server.arguments:
+        first = server.arguments[0].text
+        return None if first.startswith("-") else first
     return named
 
 
@@ -70,9 +71,9 @@ _DRAWN = {"sglang": frozenset({"random_seed"}), "vllm": frozenset({"instance_id"
 """Settings that an engine draws anew at each start where nobody gives them."""
 
 
-def is_read(engine: Engine) -> bool:
-    """Whether assay reads the source of that engine."""
-    return engine.name in ENGINES
+def is_followed(engine: Engine) -> bool:
+    """Whether assay follows what the start-up code of that engine does with its options, in any release."""
+    return engine.name in probes.STARTS
 
 
 def settings_drawn_at_start(words: Sequence[str]) -> frozenset[str]:
@@ -82,9 +83,6 @@ def settings_drawn_at_start(words: Sequence[str]) -> frozenset[str]:
 
 
 def server_of(words: Sequence[str]) -> Server | None:
-    """The one server that these words start, wrappers taken off; None if there is none, or several.
-
-    Also one whose source assay does not read: `is_read` tells.
-    """
-    found = [find_server(launch, _SERVED) for launch in unwrap(launch_of_words(tuple(words)))]
+    """The one server that these words start, wrappers taken off; None if there is none, or several."""
+    found = [find_server(launch) for launch in unwrap(launch_of_words(tuple(words)))]
     return found[0] if len(found) == 1 else None

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.deployment import not_run, read_target
 from assay.engines import find_server
-from assay.errors import InputError
+from assay.errors import InputError, UnknownIdiom
 from assay.facts import Facts, facts_of
 from assay.findings.case import Case
 from assay.flow import EngineSource
@@ -20,7 +20,7 @@ from assay.source import ConfigReader, Tree, no_progress, open_tree, read
 if TYPE_CHECKING:
     from assay.deployment import Deployment, EngineReference, Target
     from assay.engines import Server
-    from assay.source import Progress
+    from assay.source import Declarations, Progress
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,26 @@ def open_deployment(
     reference = not_run(engine or target.deployment.engine)
     tree = open_tree(reference, engine=server.engine, cache=cache, progress=progress)
     declarations = read(tree, cache=cache, progress=progress)
+    _check_followed(server, tree, declarations)
     source = EngineSource(Path(tree.root), declarations, server.engine.name)
     facts = _facts(target.deployment, server)
     case = Case(source, facts, server.arguments, read_config=ConfigReader(server))
     return Opened(path=path, deployment=target.deployment, server=server, tree=tree, case=case)
+
+
+_FOLLOWED = "sglang-argparse"
+"""The idiom whose start-up code is followed."""
+
+
+def _check_followed(server: Server, tree: Tree, declarations: Declarations) -> None:
+    """Refuse an engine of which only the declarations are understood: every answer would be `unknown`."""
+    if declarations.idiom != _FOLLOWED:
+        release = f"{server.engine.name} {tree.version or declarations.version}".strip()
+        raise UnknownIdiom(
+            f"the start-up code of {release} is written in a way that assay does not follow yet",
+            hint="`assay lint` and `assay drift` read its options; "
+            "what they do in a deployment can be asked of SGLang up to 0.5.13.post1",
+        )
 
 
 def _only_server(path: Path, target: Target) -> Server:

@@ -6,6 +6,7 @@ from assay.reports.bounds import bounds_text
 from assay.reports.checks import checks_json, checks_text
 from assay.reports.compare import compare_json, compare_text
 from assay.reports.decision import decision_text
+from assay.reports.drift import DRIFT_SCHEMA, drift_json, drift_text
 from assay.reports.explain import explain_text, together_text
 from assay.reports.findings_json import TRIAGE_SCHEMA, findings_json, triage_json
 from assay.reports.harmless import harmless, harmless_lines, printable
@@ -26,6 +27,7 @@ from assay.reports.triage import triage_text
 from assay.reports.tried import TRY_SCHEMA, effect_text, planned_text, sifted_text, try_json, try_text
 
 __all__ = [
+    "DRIFT_SCHEMA",
     "LINT_SCHEMA",
     "TRIAGE_SCHEMA",
     "TRY_SCHEMA",
@@ -42,6 +44,8 @@ __all__ = [
     "decision_text",
     "described",
     "diagnostic_text",
+    "drift_json",
+    "drift_text",
     "effect_text",
     "explain_text",
     "findings_json",

@@ -42,22 +42,51 @@ Action = Literal["store", "store_const", "boolean", "append", "ignored", "refuse
 """
 
 Converter = Literal[
-    "text", "int", "float", "bool", "json", "json-list", "nullable-text", "si-int", "lora-paths", "opaque"
+    "text",
+    "int",
+    "float",
+    "bool",
+    "json",
+    "json-list",
+    "json-object",
+    "json-config",
+    "json-or-text",
+    "folded-text",
+    "unit-int",
+    "unit-int-or-auto",
+    "nullable-text",
+    "si-int",
+    "lora-paths",
+    "lora-modules",
+    "opaque",
 ]
 """How the text of a value becomes a value.
 
 `bool` is Python's own: true for every text but the empty one; `json` as `json.loads` reads it, `json-list`
-as `orjson.loads` does (any JSON value, without `NaN`); `nullable-text` makes None of `""` and `"None"`;
-`si-int` knows `k`, `Mi` and so on; `lora-paths` makes a dict of a value in braces; `opaque` is a function of
-the engine's own that was not understood.
+as `orjson.loads` does (any JSON value, without `NaN`); `json-object` a JSON object with `Option.keys` alone;
+`json-config` one of which only the outer keys are checked against these; `json-or-text` JSON where the text
+is in braces; `folded-text` in small letters, `-` as `_`; `unit-int` knows `k` (1,000), `K` (1,024) and so on,
+`unit-int-or-auto` also `auto` for -1; `nullable-text` makes None of `""` and `"None"`; `si-int` knows `k`,
+`Mi` and so on; `lora-modules` makes a dict of `name=path` or of a JSON object with these keys; `lora-paths`
+makes a dict of a value in braces; `opaque` is a function of the engine's own that was not understood.
 """
 
-ConfigRules = Literal["none", "plain", "typed", "opaque"]
+ConfigRules = Literal["none", "plain", "typed", "typed-json", "any-flag", "flexible", "opaque"]
 """How a file of arguments is merged into the command line.
 
 `none` there is no such file; `plain` a true value gives a bare flag, a false one nothing; `typed` that only
 for `store_true` options, other booleans become a value, and options that do neither `store` nor `store_true`
-are refused; `opaque` in a way of the engine's own that was not understood.
+are refused; `typed-json` likewise, and a mapping becomes JSON text; `any-flag` likewise, keys may be any long
+flag of an option, and every option that takes one value is allowed; `flexible` as vLLM does: booleans by
+`--x` and `--no-x`, mappings as JSON; `opaque` in a way of the engine's own that was not understood.
+"""
+
+
+Spelling = Literal["plain", "flexible"]
+"""What becomes of words before they are parsed.
+
+`plain` nothing; `flexible` as in vLLM's `FlexibleArgumentParser`: `_` counts as `-` in names, `--x.a.b v`
+sets a key in the JSON of `--x`, `-O3` is `--optimization-level 3`.
 """
 
 
@@ -78,6 +107,14 @@ class Option(Value):
     """How its value is read."""
     type_text: str = ""
     """The converter as written in the source, such as `json_list_type`; empty where none is given."""
+    keys: Constant | None = None
+    """Of a JSON object, the allowed keys, each with those allowed in its own object, or None for any."""
+    nullable: bool = False
+    """Whether the texts `""` and `"None"` become None, whatever the converter."""
+    opposites: tuple[str, ...] = ()
+    """Of `boolean`, the flags that say no besides those that begin with `--no-`."""
+    config_field: str = ""
+    """The field of a config class that it is made of, such as `CacheConfig.cache_dtype`; empty if of none."""
     nargs: int | str | None = None
     """As in argparse: None for exactly one value, 0 for none, a number, `?`, `*` or `+`."""
     const: Constant | None = None
@@ -170,8 +207,14 @@ class Declarations(Value):
     sorted; one that ends in `_` is a prefix from which names are built."""
     deprecated_environment: tuple[tuple[str, str, Site], ...] = ()
     """(old name, what to use instead, where the source says so)."""
+    positional: Option | None = None
+    """The option that a word without a flag is for, such as vLLM's `model_tag`; `flags` holds its name."""
+    spelling: Spelling = "plain"
+    """What becomes of the words before they are parsed."""
     renamings: tuple[Site, ...] = ()
     """Lines that only hand a destination's value to a field of another name: `args.tp_size = …`."""
+    listings: tuple[Site, ...] = ()
+    """Lines that only put the fields' names in order: they read none of them."""
     config_option: str | None = None
     """The option that names a YAML file of arguments (`--config`), if the version has it."""
     config_rules: ConfigRules = "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 
@@ -13,10 +14,14 @@ from assay.source.command_line.parsed_command import (
     Problem,
     ProblemKind,
 )
-from assay.source.declarations import Declarations
+from assay.source.declarations import Declarations, Option
 
 ReadConfig = Callable[[str], Sequence[ConfigEntry] | str | None]
 """The entries of the file of that path; a text that says why it cannot be used; None if it is not known."""
+
+
+_JSON = ("typed-json", "any-flag", "flexible")
+"""The rules by which a mapping becomes JSON text."""
 
 
 class _Refused(Exception):
@@ -49,7 +54,9 @@ def merge_config(
 
 def _merged(declarations: Declarations, file: Item, rest: list[Item], read_config: ReadConfig) -> Merged:
     path = file.text
-    if PurePath(path).suffix.lower() not in (".yaml", ".yml"):
+    is_flexible = declarations.config_rules == "flexible"
+    suffix = PurePath(path).suffix
+    if (suffix if is_flexible else suffix.lower()) not in (".yaml", ".yml"):
         message = f"Config file must be YAML format, got: {PurePath(path).suffix}"
         return Merged(rest, [Problem(kind="config-not-yaml", message=message, at=file.at)], complete=False)
     entries = read_config(path)
@@ -69,7 +76,7 @@ def _merged(declarations: Declarations, file: Item, rest: list[Item], read_confi
 
 def _words(declarations: Declarations, entry: ConfigEntry) -> Iterator[str]:
     """The words that one key becomes."""
-    if declarations.config_rules == "typed":
+    if declarations.config_rules not in ("plain", "flexible"):
         if not isinstance(entry.key, str):
             raise _Refused("config-key", f"the key {entry.key!r} is no text")
         _check_supported(declarations, entry.key)
@@ -82,16 +89,27 @@ def _words(declarations: Declarations, entry: ConfigEntry) -> Iterator[str]:
             yield from (str(element) for element in entry.value)
         return
     yield f"--{entry.key}"
-    yield str(entry.value)
+    is_json = isinstance(entry.value, dict) and declarations.config_rules in _JSON
+    yield json.dumps(entry.value) if is_json else str(entry.value)
 
 
 def _boolean(declarations: Declarations, key: str, value: bool) -> Iterator[str]:  # noqa: FBT001
+    if declarations.config_rules == "flexible":
+        opposite = f"--no-{key}"
+        if value:
+            yield f"--{key}"
+        elif any(opposite in option.flags for option in declarations.options):
+            yield opposite
+        return
     if declarations.config_rules == "plain":
         if value:
             yield f"--{key}"
         return
     dest = key.replace("-", "_")
-    if any(option.dest == dest and option.action_text == "store_true" for option in declarations.options):
+    if any(
+        dest in _keys(declarations, option) and option.action_text == "store_true"
+        for option in declarations.options
+    ):
         if value:
             yield f"--{key}"
     else:
@@ -99,15 +117,26 @@ def _boolean(declarations: Declarations, key: str, value: bool) -> Iterator[str]
         yield str(value).lower()
 
 
+def _keys(declarations: Declarations, option: Option) -> set[str]:
+    """The names that stand for an option in a file."""
+    if declarations.config_rules != "any-flag":
+        return {option.dest}
+    long = (flag[2:].replace("-", "_") for flag in option.flags if flag.startswith("--"))
+    return {option.dest, *long}
+
+
 def _check_supported(declarations: Declarations, key: str) -> None:
-    """The engine refuses destinations of options that neither store a value nor `store_true`."""
+    """The engine refuses options that do neither store a value nor `store_true`, by their names there."""
     dest = key.replace("-", "_")
-    for option in reversed(declarations.options):
-        if option.dest == dest and not _is_plain(declarations, option.flags, option.action_text):
-            name = option.action_text.rpartition(".")[2]
-            raise _Refused("config-unsupported", f"Unsupported config option '{dest}' with action '{name}'")
+    named = [option for option in declarations.options if dest in _keys(declarations, option)]
+    refused = [option for option in named if not _is_plain(declarations, option)]
+    if refused and (declarations.config_rules != "any-flag" or len(refused) == len(named)):
+        name = refused[-1].action_text.rpartition(".")[2]
+        raise _Refused("config-unsupported", f"Unsupported config option '{dest}' with action '{name}'")
 
 
-def _is_plain(declarations: Declarations, flags: tuple[str, ...], action: str) -> bool:
+def _is_plain(declarations: Declarations, option: Option) -> bool:
     always = (declarations.config_option, "--help", "-h")
-    return action in ("", "store", "store_true") or any(flag in always for flag in flags)
+    if option.action_text in ("", "store", "store_true") or any(flag in always for flag in option.flags):
+        return True
+    return declarations.config_rules == "any-flag" and option.nargs is None

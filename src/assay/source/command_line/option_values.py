@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from assay.source.command_line.conversion import NotConverted, convert, lora_path
+from assay.source.command_line.conversion import NotConverted, convert, lora_module, lora_path
 from assay.source.command_line.parsed_command import Item, Problem, ProblemKind
 from assay.source.declarations import Constant, Option
 
 UNKNOWN = Constant(known=False)
+_LORA = {"lora-paths": lora_path, "lora-modules": lora_module}
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,13 @@ class Occurrence:
             return UNKNOWN
         single = len(texts) == 1 and self.option.nargs in (None, "?")
         value = values[0].value if single else [value.value for value in values]
-        return (
-            self._lora(value) if self.option.converter == "lora-paths" else Constant(known=True, value=value)
-        )
+        return self._lora(value) if self.option.converter in _LORA else Constant(known=True, value=value)
 
     def _converted(self, text: Text) -> Constant:
         if not text.known or self.option.converter == "opaque":
             return UNKNOWN
         try:
-            return Constant(known=True, value=convert(self.option.converter, text.text))
+            return Constant(known=True, value=_convert(self.option, text.text))
         except NotConverted as error:
             self.problem("bad-value", str(error), text.item)
             return UNKNOWN
@@ -73,7 +72,8 @@ class Occurrence:
     def _lora(self, value: Any) -> Constant:
         texts = value if isinstance(value, list) else [value]
         try:
-            return Constant(known=True, value=[lora_path(text) for text in texts])
+            read = _LORA[self.option.converter]
+            return Constant(known=True, value=[read(text) for text in texts if text])
         except NotConverted as error:
             self.problem("bad-value", str(error), self.texts[0].item if self.texts else None)
             return UNKNOWN
@@ -93,6 +93,10 @@ class Occurrence:
                 config=self.item.config,
             )
         )
+
+
+def _convert(option: Option, text: str) -> Any:
+    return convert(option.converter, text, option.keys, nullable=option.nullable)
 
 
 def count_values(option: Option, pattern: str) -> int | None:
@@ -129,7 +133,7 @@ def effect(option: Option, flag: str, value: Constant, before: Constant | None) 
     if option.action == "store_const":
         return option.const or Constant(known=True)
     if option.action == "boolean":
-        return Constant(known=True, value=not flag.startswith("--no-"))
+        return Constant(known=True, value=not flag.startswith("--no-") and flag not in option.opposites)
     if option.action == "append":
         held = before or Constant(known=True)
         if not value.known or not held.known or not isinstance(held.value, list | None):

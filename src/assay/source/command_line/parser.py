@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from assay.source.command_line.config_file import ReadConfig, merge_config
 from assay.source.command_line.conversion import NotConverted, convert
 from assay.source.command_line.flags import Flags, Match
+from assay.source.command_line.flexible import rewritten
 from assay.source.command_line.option_values import UNKNOWN, Occurrence, Text, count_values, effect, needs
 from assay.source.command_line.parsed_command import ArgumentWord, Given, Item, Parsed, Problem, ProblemKind
 from assay.source.declarations import Constant, Declarations, Option
@@ -40,6 +41,8 @@ def parse(
     declarations: Declarations,
     words: Sequence[ArgumentWord],
     read_config: ReadConfig | None = None,
+    *,
+    serves: bool = False,
 ) -> Parsed:
     """What the engine's parser makes of these words, with all problems and not only the first.
 
@@ -47,9 +50,11 @@ def parse(
         declarations: the options of the engine.
         words: the command line after the entry point; a word that is not `known` may stand for anything.
         read_config: reads a file of arguments (`--config`); without it, such a file is taken as not known.
+        serves: whether the program is a command with a sub-command, such as `vllm serve`.
     """
     merged = merge_config(declarations, words, read_config)
-    state = _State(merged.items, complete=merged.complete)
+    items = rewritten(merged.items, serves=serves) if declarations.spelling == "flexible" else merged.items
+    state = _State(items, complete=merged.complete)
     _Parser(declarations).run(state)
     problems = [*merged.problems, *state.problems, *state.leftovers]
     if not merged.problems:
@@ -68,16 +73,17 @@ class _Parser:
     def __init__(self, declarations: Declarations) -> None:
         self._options = declarations.options
         self._flags = Flags(declarations)
+        self._positional = declarations.positional
 
     def run(self, state: _State) -> None:
         """Parse all words: what each is, then option by option, then what is required."""
         self._classify(state)
-        for option in self._options:
+        for option in (*self._options, *([self._positional] if self._positional else [])):
             if option.default.value != SUPPRESS:
                 state.namespace.setdefault(option.dest, option.default)
         at = 0
         while at < len(state.items):
-            at = self._option(state, at) if at in state.matches else _stray(state, at)
+            at = self._option(state, at) if at in state.matches else self._word(state, at)
         for option in self._options:
             if id(option) not in state.seen and not option.required:
                 _convert_default(state, option)
@@ -99,6 +105,16 @@ class _Parser:
                     message = f"ambiguous option: {item.text} could match {', '.join(match.candidates)}"
                     state.problems.append(_problem("ambiguous", item, message, match.candidates))
                 state.pattern += "A" if match is None else "O"
+
+    def _word(self, state: _State, at: int) -> int:
+        """A word that belongs to no option: the first may be the positional argument."""
+        option, item = self._positional, state.items[at]
+        if option is None or id(option) in state.seen:
+            return _stray(state, at)
+        texts = (Text(item.text, item.known, item),)
+        _take(state, Occurrence(option, option.flags[0], item, texts))
+        state.complete = state.complete and item.known  # it may hold several words
+        return at + 1
 
     def _option(self, state: _State, at: int) -> int:
         """Take the option at that word with its values; the index of the word to go on with."""
@@ -175,7 +191,8 @@ def _take(state: _State, occurrence: Occurrence) -> None:
     state.seen.add(id(option))
     value = occurrence.value()
     if option.action in _REFUSALS:
-        occurrence.problem(*_REFUSALS[option.action])
+        kind, message = _REFUSALS[option.action]
+        occurrence.problem(kind, (option.action == "refused" and option.deprecated) or message)
     stored = effect(option, occurrence.flag, value, state.namespace.get(option.dest))
     if stored is not None:
         state.namespace[option.dest] = stored

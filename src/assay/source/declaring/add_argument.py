@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from assay.source.declarations import Constant, Converter, Option, Site
-from assay.source.declaring.converter_shapes import read_converter
+from assay.source.declarations import Constant, Option, Site
+from assay.source.declaring.converter_shapes import Conversion, conversion_of, refused_texts
 from assay.source.declaring.custom_actions import ActionShape, read_action
 from assay.source.declaring.fold import SUPPRESS, Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
 from assay.source.declaring.values import Scope, plain
+from assay.source.declaring.vllm_config import CONFIG_FIELD
 
 _NONE = Constant(known=True)
 _BUILT_IN: Mapping[str, ActionShape] = {
@@ -71,7 +72,9 @@ def read_option(folder: Folder, call: Call) -> Option:
     flags = _flags(folder, call)
     written = _text(folder, call, "help")
     shape, action_text = _shape(folder, call)
-    type_text, converter = _converter(folder, call, shape)
+    if shape.refuses_with:
+        shape = replace(shape, action="refused" if shape.refuses_with in call.keywords else "ignored")
+    conversion = _converter(folder, call, shape)
     nargs = _slot(folder, call, shape, "nargs")
     if not nargs.known or not isinstance(nargs.value, int | str | None):
         shape, nargs = ActionShape("opaque"), _NONE
@@ -83,8 +86,11 @@ def read_option(folder: Folder, call: Call) -> Option:
         field=None,
         action=shape.action,
         action_text=action_text,
-        converter=converter,
-        type_text=type_text,
+        converter=conversion.converter,
+        type_text=conversion.text,
+        keys=None if conversion.keys is None else Constant(known=True, value=dict(conversion.keys)),
+        nullable=conversion.nullable,
+        config_field=_text(folder, call, CONFIG_FIELD),
         nargs=nargs.value,
         const=_const(folder, call, shape),
         default=_slot(folder, call, shape, "default"),
@@ -123,7 +129,10 @@ def _flags(folder: Folder, call: Call) -> tuple[str, ...]:
         inner = node.value if isinstance(node, ast.Starred) else node
         value = plain(folder.value(inner, call.scope))
         flags.extend(value if isinstance(node, ast.Starred) else [value])
-    if not flags or not all(isinstance(flag, str) and flag.startswith("-") for flag in flags):
+    is_positional = len(flags) == 1 and isinstance(flags[0], str) and bool(flags[0])
+    if not is_positional and (
+        not flags or not all(isinstance(flag, str) and flag.startswith("-") for flag in flags)
+    ):
         raise NotKnown("flags")
     return tuple(flags)
 
@@ -170,17 +179,25 @@ def _shape(folder: Folder, call: Call) -> tuple[ActionShape, str]:
     return ActionShape("opaque"), text
 
 
-def _converter(folder: Folder, call: Call, shape: ActionShape) -> tuple[str, Converter]:
+def _converter(folder: Folder, call: Call, shape: ActionShape) -> Conversion:
+    """How its values are read."""
     expr = call.keywords.get("type")
     if expr is None:
-        return "", shape.converter or "text"
+        return Conversion(shape.converter or "text", "")
     text = call.scope.module.text(expr)
     try:
-        found = folder.value(expr, call.scope)
+        value = folder.value(expr, call.scope)
+        found = conversion_of(folder, value)
     except NotKnown:
-        return text, "opaque"
-    converter = "text" if found is None else read_converter(folder, found)
-    return text, (shape.converter if shape.converter and converter == "text" else converter)
+        return Conversion("opaque", text)
+    converter = found.converter
+    if converter == "opaque":
+        choices = _choices(folder, call)
+        if choices is not None and choices.known and (refused := refused_texts(value)):
+            converter = "opaque" if refused & {str(each) for each in choices.value} else "text"
+    if shape.converter and converter == "text":
+        converter = shape.converter
+    return replace(found, converter=converter, text=found.text if isinstance(value, Conversion) else text)
 
 
 def _slot(folder: Folder, call: Call, shape: ActionShape, name: str) -> Constant:
@@ -193,6 +210,9 @@ def _slot(folder: Folder, call: Call, shape: ActionShape, name: str) -> Constant
 
 
 def _const(folder: Folder, call: Call, shape: ActionShape) -> Constant | None:
+    if shape.const_argument:
+        given = call.keywords.get(shape.const_argument)
+        return _NONE if given is None else folder.constant(given, call.scope)
     if shape.const is not None:
         value = shape.const.value if isinstance(shape.const, ast.Constant) else None
         return Constant(known=True, value=plain(value))
@@ -226,6 +246,8 @@ def _text(folder: Folder, call: Call, name: str) -> str:
 
 def _deprecation(folder: Folder, call: Call, shape: ActionShape, help_text: str, flag: str) -> str:
     """Why the option is called deprecated: by its help text, or by its action's own message."""
+    if shape.refuses_with in call.keywords:
+        return _text(folder, call, shape.refuses_with)
     if _DEPRECATED.match(help_text):
         return help_text
     if isinstance(shape.message, ast.JoinedStr):

@@ -64,9 +64,16 @@ def _rules(merger: Defined) -> ConfigRules:
         return "opaque"
     if "self.unsupported_actions" in ast.unparse(merger.node):
         typed = "if key_norm in self.store_true_actions:\n        if value:" in boolean
-        return "typed" if typed else "opaque"
+        return _typed(methods) if typed else "opaque"
     plain = "if key in self.boolean_actions:" in boolean and "if value:" in boolean
     return "plain" if plain else "opaque"
+
+
+def _typed(methods: dict[str, str]) -> ConfigRules:
+    """Which of the typed rules: by what becomes of mappings, and which names of an option are keys."""
+    if "_add_scalar_arg(args, key, json.dumps(value))" not in methods.get("_convert_config_to_args", ""):
+        return "typed"
+    return "any-flag" if "_config_keys(" in methods.get("__init__", "") else "typed-json"
 
 
 def _methods(found: Defined) -> dict[str, str]:

@@ -10,7 +10,7 @@ from assay.source.declarations import Action, Converter
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.parsers import defaults_of, parameters_of
+from assay.source.declaring.parameters import defaults_of, parameters_of
 from assay.source.declaring.values import Scope
 
 _SLOTS = ("option_strings", "dest", "nargs", "const", "default", "type", "choices", "required", "help")
@@ -34,6 +34,10 @@ class ActionShape:
     """The converter that its own code amounts to, if it has one."""
     const: ast.expr | None = None
     """The constant that it stores, where that is written in its code."""
+    const_argument: str = ""
+    """The argument of the call that gives what it stores, where that is not `const`."""
+    refuses_with: str = ""
+    """The argument of the call that makes it stop the engine with that text; without it, it does nothing."""
     defaults: dict[str, object] = field(default_factory=dict)
     """What its constructor takes for `nargs`, `const`, `default` and so on where the call gives none."""
     forced: dict[str, object] = field(default_factory=dict)
@@ -59,12 +63,21 @@ def read_action(folder: Folder, found: Defined | External) -> ActionShape:
         line = folder.classes.line(found)
     method = _method(line, "__call__")
     action, converter, const, message = _outside(line), None, None, None
+    const_argument = refuses_with = ""
+    constructor = _method(line, "__init__")
     if method is not None:
         call = _parts(method)
         action, converter, const = _effect(call) if call else ("opaque", None, None)
         message = _message(method.node)
-    defaults, forced = _constructor(folder, _method(line, "__init__"))
-    return ActionShape(action, converter, const, defaults, forced, message)
+        kept = _kept(constructor)
+        if isinstance(const, ast.Attribute):
+            const_argument, const = kept.get(const.attr, ""), None
+            action = "store_const" if const_argument else "opaque"
+        elif call and action == "opaque":
+            refuses_with = kept.get(_refuses_with(call), "")
+            action = "refused" if refuses_with else action
+    defaults, forced = _constructor(folder, constructor)
+    return ActionShape(action, converter, const, const_argument, refuses_with, defaults, forced, message)
 
 
 def _outside(line: list[Defined | External]) -> Action:
@@ -96,6 +109,8 @@ def _effect(call: _Call) -> tuple[Action, Converter | None, ast.expr | None]:
     if not uses:
         return _without_namespace(call, raises=bool(raises)), None, None
     stored = [value for statement in call.body for value in _stored(statement, call)]
+    if len(stored) == 1 and isinstance(stored[0], ast.Name) and _reads_lora_modules(call, stored[0].id):
+        return "store", "lora-modules", None
     if len(stored) != 1 or len(uses) != 1 or raises:
         return "opaque", None, None
     value = stored[0]
@@ -105,6 +120,8 @@ def _effect(call: _Call) -> tuple[Action, Converter | None, ast.expr | None]:
         return "store_const", None, value
     if isinstance(value, ast.Attribute) and ast.unparse(value) == "self.const":
         return "store_const", None, None
+    if isinstance(value, ast.Attribute) and ast.unparse(value.value) == "self":
+        return "store_const", None, value
     if isinstance(value, ast.Name) and _reads_lora_paths(call, value.id):
         return "store", "lora-paths", None
     return "opaque", None, None
@@ -119,6 +136,32 @@ def _without_namespace(call: _Call, *, raises: bool) -> Action:
         for n in ast.walk(s)
     )
     return "opaque" if raises or ends else "ignored"
+
+
+def _refuses_with(call: _Call) -> str:
+    """The `x` of `if self.x is not None: parser.error(self.x)`, where the rest does nothing."""
+    found = [s for s in call.body if isinstance(s, ast.If)]
+    if len(found) != 1 or not isinstance(found[0].test, ast.Compare):
+        return ""
+    tested = found[0].test.left
+    if (
+        not isinstance(tested, ast.Attribute)
+        or ast.unparse(found[0].test) != f"self.{tested.attr} is not None"
+    ):
+        return ""
+    ends = [ast.unparse(s) for s in found[0].body]
+    return tested.attr if len(ends) == 1 and ends[0].endswith(f".error(self.{tested.attr})") else ""
+
+
+def _kept(constructor: Defined | None) -> dict[str, str]:
+    """Attribute to parameter, of each `self.x = x` of the constructor."""
+    kept: dict[str, str] = {}
+    for node in ast.walk(constructor.node) if constructor else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                    kept[target.attr] = node.value.id
+    return kept
 
 
 def _stored(statement: ast.stmt, call: _Call) -> Iterator[ast.expr]:
@@ -163,6 +206,18 @@ def _reads_lora_paths(call: _Call, result: str) -> bool:
         and {f"{item}.startswith('{{')", f"{item}.endswith('}}')", f"{item}.strip()"} <= set(calls)
         and keys == {"lora_path", "lora_name"}
     )
+
+
+def _reads_lora_modules(call: _Call, result: str) -> bool:
+    """Whether the body makes a module of each `name=path`, and of each JSON object with these keys."""
+    text = "\n".join(ast.unparse(statement) for statement in call.body)
+    parts = (
+        "'=' in item and ',' not in item",
+        "item.split('='",
+        "json.loads(item)",
+        f"{result}.append(lora)",
+    )
+    return all(part in text for part in parts)
 
 
 def _message(node: ast.AST) -> ast.expr | None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay.source.declarations import Constant
 from assay.source.declaring import operations
-from assay.source.declaring.classes import MISSING, Classes, Member, Unclear
-from assay.source.declaring.module import Defined, External, Found, Modules, Variable, Whole
+from assay.source.declaring.annotations import read_type
+from assay.source.declaring.classes import MISSING, Classes, FieldOf, Instance, Member, Unclear
+from assay.source.declaring.converter_shapes import Lambda, wrapped
+from assay.source.declaring.module import Defined, External, Found, Module, Modules, Variable, Whole
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.statements import FAULTS, assigned
+from assay.source.declaring.parameters import defaults_of, parameters_of
+from assay.source.declaring.statements import FAULTS, assigned, returned
 from assay.source.declaring.values import Scope, bind, literal, plain, without_docstring
+from assay.source.declaring.vllm_config import kwargs_of, makes_kwargs
 
 MAX_DEPTH = 100
 FUEL_PER_EXPRESSION = 50_000
@@ -22,9 +27,13 @@ SUPPRESS = "==SUPPRESS=="
 _KNOWN_OUTSIDE = {
     "argparse.SUPPRESS": SUPPRESS,
     "argparse.REMAINDER": "...",
+    "sys.argv": ("",),
+    "ssl.CERT_NONE": 0,
     "math.inf": float("inf"),
     "sys.maxsize": 2**63 - 1,
 }
+_FIELD_LISTS = frozenset({"dataclasses.fields", "msgspec.structs.fields"})
+_MOST_PERMUTED = 6
 _UNBOUND = object()
 
 
@@ -50,13 +59,12 @@ class Folder:
             ast.BinOp: lambda node, scope: operations.binary(
                 node.op, self._value(node.left, scope), self._value(node.right, scope)
             ),
-            ast.UnaryOp: lambda node, scope: operations.UNARY[type(node.op)](
-                self._value(node.operand, scope)
-            ),
+            ast.UnaryOp: self._unary,
             ast.BoolOp: self._bool,
             ast.Compare: self._compare,
+            ast.Lambda: lambda node, _scope: Lambda(node),
             ast.IfExp: lambda node, scope: self._value(
-                node.body if self._value(node.test, scope) else node.orelse, scope
+                node.body if self.truth(node.test, scope) else node.orelse, scope
             ),
             ast.Subscript: self._subscript,
             ast.JoinedStr: self._joined,
@@ -88,6 +96,14 @@ class Folder:
                 self._tank -= before - self._fuel
         return self._value(expr, scope)
 
+    def truth(self, expr: ast.expr, scope: Scope) -> bool:
+        """Whether an expression counts as true.
+
+        Raises:
+            NotKnown: only a run would show; so too of anything from outside the tree.
+        """
+        return _truth(self.value(expr, scope))
+
     def resolve(self, found: Found | None) -> object:
         """The value of what a name stands for."""
         if found is None:
@@ -97,6 +113,13 @@ class Folder:
         if isinstance(found, External) and found.dotted in _KNOWN_OUTSIDE:
             return _KNOWN_OUTSIDE[found.dotted]
         return found
+
+    def imported(self, module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> object:
+        """What one name of an import statement in a function stands for; `Unclear` if that is not known."""
+        try:
+            return self.resolve(self.tree.follow(module, statement, alias))
+        except NotKnown:
+            return Unclear()
 
     def field_default(self, owner: Defined, expr: ast.expr) -> Constant:
         """What the right side of a field's declaration gives as default."""
@@ -110,18 +133,30 @@ class Folder:
         """What an expression in a class body stands for."""
         return self.value(expr, Scope(owner.module, owner=owner))
 
-    def called(self, found: Defined) -> object:
-        """What a function without parameters returns, if its body is one `return`."""
-        body = without_docstring(found.node.body)
+    def in_module(self, module: Module, expr: ast.expr) -> object:
+        """What an expression at module level stands for."""
+        return self.value(expr, Scope(module))
+
+    def called(self, found: Defined, given: Mapping[str, object] | None = None) -> object:
+        """What a function returns, if that can be told from its statements.
+
+        Raises:
+            NotKnown: it cannot, or a parameter has no value.
+        """
+        node = found.node
         if (
-            not isinstance(found.node, ast.FunctionDef)
-            or found.node.decorator_list
-            or len(body) != 1
-            or not isinstance(body[0], ast.Return)
-            or body[0].value is None
+            not isinstance(node, ast.FunctionDef)
+            or node.decorator_list
+            or node.args.vararg
+            or node.args.kwarg
         ):
             raise NotKnown("a function that was not followed")
-        return self.value(body[0].value, Scope(found.module))
+        scope = Scope(found.module, {p.arg: Unclear() for p in parameters_of(node)})
+        for name, default in defaults_of(node):
+            scope.names[name] = self.value(default, Scope(found.module))
+        scope.names |= given or {}
+        value = returned(self, without_docstring(node.body), scope)
+        return None if value is None else value[0]
 
     def _value(self, expr: ast.expr, scope: Scope) -> object:
         handler = self._handlers.get(type(expr))
@@ -157,6 +192,10 @@ class Folder:
         owner = self._value(node.value, scope)
         if isinstance(owner, Member):
             return owner.attribute(node.attr)
+        if isinstance(owner, FieldOf):
+            return self._of_field(owner, node.attr)
+        if isinstance(owner, Instance):
+            return self.classes.attribute(owner.owner, node.attr)
         if isinstance(owner, External | Whole):
             return self.resolve(self.tree.member(owner, node.attr))
         if isinstance(owner, Defined):
@@ -172,14 +211,59 @@ class Folder:
             owner = self._value(node.func.value, scope)
             if isinstance(owner, str | list | tuple | dict | set | frozenset):
                 return operations.method(owner, node.func.attr, *self.arguments(node, scope))
+            if isinstance(owner, Instance) and node.func.attr == "get" and not node.args:
+                return self._environment_default(owner)
         function = self._value(node.func, scope)
-        if isinstance(function, External) and function.dotted.startswith("builtins."):
-            arguments, keywords = self.arguments(node, scope)
-            arguments = [self.classes.iterated(a) if isinstance(a, Defined) else a for a in arguments]
-            return operations.BUILTINS[function.dotted.removeprefix("builtins.")](*arguments, **keywords)
-        if isinstance(function, Defined) and not node.args and not node.keywords:
-            return self.called(function)
+        if function == External("typing.get_args") and len(node.args) == 1:
+            return read_type(self, node.args[0], scope).values
+        arguments, keywords = self.arguments(node, scope)
+        if isinstance(function, External):
+            return self._call_outside(function, arguments, keywords)
+        if isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef):
+            made = self._made(function, arguments)
+            if made is not None:
+                return made
+            names = [parameter.arg for parameter in parameters_of(function.node)]
+            return self.called(function, dict(zip(names, arguments, strict=False)) | keywords)
+        if isinstance(function, Defined) and not self.classes.is_enum(function):
+            return Instance(function, tuple(arguments))
         raise NotKnown("a call that was not followed")
+
+    def _call_outside(self, function: External, arguments: list[Any], keywords: dict[str, Any]) -> object:
+        name = function.dotted
+        if name.startswith("builtins."):
+            arguments = [self.classes.iterated(a) if isinstance(a, Defined) else a for a in arguments]
+            return operations.BUILTINS[name.removeprefix("builtins.")](*arguments, **keywords)
+        if name in _FIELD_LISTS and len(arguments) == 1 and isinstance(arguments[0], Defined):
+            return self.classes.fields(arguments[0])
+        if name == "copy.deepcopy" and len(arguments) == 1:
+            return _copied(arguments[0])
+        if name == "itertools.permutations" and len(arguments[0]) <= _MOST_PERMUTED:
+            return list(itertools.permutations(arguments[0], *arguments[1:], **keywords))
+        if name == "sys.modules.get":
+            return None  # a module that only a plugin would have imported before
+        raise NotKnown("a call that was not followed")
+
+    def _made(self, function: Defined, arguments: list[Any]) -> object:
+        """What functions make whose shape is known; None of all others."""
+        if len(arguments) != 1:
+            return None
+        if makes_kwargs(function) and isinstance(arguments[0], Defined):
+            return kwargs_of(self, function, arguments[0])
+        return wrapped(self, function, arguments[0])
+
+    def _of_field(self, field: FieldOf, name: str) -> object:
+        if name == "name":
+            return field.name
+        if name == "default" and field.node.value is not None:
+            return self.classes.default(field.owner, field.node.value)
+        raise NotKnown(f"{name} of a field")
+
+    def _environment_default(self, variable: Instance) -> object:
+        """`envs.NAME.get()` is the declared default: what holds unless somebody sets the variable."""
+        if not self.classes.reads_environment(variable.owner) or not variable.arguments:
+            raise NotKnown("a method that was not followed")
+        return variable.arguments[0]
 
     def arguments(self, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
         """The values of a call's arguments, by position and by name."""
@@ -212,12 +296,17 @@ class Folder:
             result[self._value(key, scope)] = folded
         return result
 
+    def _unary(self, node: ast.UnaryOp, scope: Scope) -> object:
+        if isinstance(node.op, ast.Not):
+            return not self.truth(node.operand, scope)
+        return operations.UNARY[type(node.op)](self._value(node.operand, scope))
+
     def _bool(self, node: ast.BoolOp, scope: Scope) -> object:
         decides = isinstance(node.op, ast.Or)
         value: object = None
         for part in node.values:
             value = self._value(part, scope)
-            if bool(value) is decides:
+            if _truth(value) is decides:
                 return value
         return value
 
@@ -225,6 +314,8 @@ class Folder:
         left = self._value(node.left, scope)
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self._value(part, scope)
+            if isinstance(left, External) or isinstance(right, External):
+                raise NotKnown("a comparison with something from outside the tree")
             if not operations.COMPARE[type(op)](left, right):
                 return False
             left = right
@@ -268,7 +359,7 @@ class Folder:
         first = generators[0]
         for item in self.classes.iterated(self._value(first.iter, scope)):
             bind(first.target, item, scope)
-            if all(self._value(test, scope) for test in first.ifs):
+            if all(self.truth(test, scope) for test in first.ifs):
                 self._loop(generators[1:], scope, body)
 
     def _variable(self, variable: Variable) -> object:
@@ -281,6 +372,19 @@ class Folder:
         if value is _UNBOUND:
             raise NotKnown(variable.name)
         return value
+
+
+def _copied(value: Any) -> Any:
+    """A copy of lists and dicts; what stands for a part of the source is the same."""
+    if isinstance(value, dict):
+        return {key: _copied(element) for key, element in value.items()}
+    return [_copied(element) for element in value] if isinstance(value, list) else value
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, External | Whole | Unclear):
+        raise NotKnown("whether something from outside the tree counts as true")
+    return bool(value)
 
 
 def _names_a_class(node: ast.expr) -> bool:

@@ -49,7 +49,9 @@ def add_mentions(
     own: dict[str, list[Option]] = {}
     for option in declarations.options:
         own.setdefault(option.dest, []).append(option)
+    positional = declarations.positional
     searches = [_search(declarations, option, own[option.dest]) for option in declarations.options]
+    searches += [_search(declarations, positional, [positional])] if positional else []
     scan = _Scan(searches, tuple(prefix.encode() for prefix in prefixes))
     paths = list(_files(root / package))
     for path in paths:
@@ -61,11 +63,14 @@ def add_mentions(
             scan.read(file, path.read_bytes())
     options = [
         msgspec.structs.replace(option, mentions=tuple(search.found))
-        for option, search in zip(declarations.options, searches, strict=True)
+        for option, search in zip(declarations.options, searches, strict=False)
     ]
+    if positional:
+        positional = msgspec.structs.replace(positional, mentions=tuple(searches[-1].found))
     return msgspec.structs.replace(
         declarations,
         options=tuple(options),
+        positional=positional,
         environment_words=tuple(sorted(word.decode() for word in scan.environment)),
         unsearched=tuple(scan.unsearched),
     )
@@ -160,6 +165,9 @@ def _search(declarations: Declarations, option: Option, same: Sequence[Option]) 
             )
     for site in declarations.renamings:
         if any(f".{name} = " in site.text for name in names):
+            own.setdefault(site.file, []).append((site.line, site.line))
+    for site in declarations.listings:
+        if any(f'"{name}"' in site.text for name in names):
             own.setdefault(site.file, []).append((site.line, site.line))
     return _Search(
         words=frozenset(word.encode() for word in words if len(word) > 1),

@@ -160,7 +160,8 @@ class Modules:
         return self.imported(source, alias.name) if source else None
 
     def _find(self, module: Module, name: str) -> Found | None:
-        bindings = [b for b in module.bindings.get(name, ()) if not b.changes]
+        written = (b for b in module.bindings.get(name, ()) if not b.changes)
+        bindings = [b for b in written if not _rebuilds(b.node, name)]
         last_certain = max((at for at, b in enumerate(bindings) if b.certain), default=0)
         for binding in bindings[last_certain:]:
             found = self._bound(module, name, binding)
@@ -257,6 +258,16 @@ def absolute(module: Module, node: ast.ImportFrom) -> str | None:
 def clean(text: str) -> str:
     """The text with lone surrogates, which no encoding can carry, replaced."""
     return text.encode(errors="replace").decode()
+
+
+def _rebuilds(node: ast.stmt, name: str) -> bool:
+    """`X = msgspec.defstruct("X", …, namespace={… vars(X) …})`: what X stands for still shows in class X."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "msgspec.defstruct"
+        and f"vars({name})" in ast.unparse(node.value)
+    )
 
 
 def _stars(module: Module) -> Iterator[str]:

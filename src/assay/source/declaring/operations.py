@@ -132,6 +132,15 @@ def _range(*limits: int) -> object:
     return list(numbers)
 
 
+def _next(items: Any, *default: Any) -> object:
+    """The first element: folding has lists in place of iterators, so it can only be asked once."""
+    for item in items:
+        return item
+    if not default:
+        raise NotKnown("next of nothing")
+    return default[0]
+
+
 def _listed(function: Callable[..., Any]) -> Callable[..., object]:
     return lambda *arguments: list(function(*arguments))
 
@@ -145,6 +154,7 @@ BUILTINS: Mapping[str, Callable[..., Any]] = {
     "sorted": sorted,
     "reversed": _listed(reversed),
     "enumerate": _listed(enumerate),
+    "next": _next,
     "zip": _listed(zip),
     "len": len,
     "min": min,
@@ -189,6 +199,9 @@ def method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[st
     """`owner.name(…)` for a method that reads."""
     if isinstance(owner, str) and name in _SPECIAL_TEXT_METHODS:
         return _SPECIAL_TEXT_METHODS[name](owner, *arguments, **keywords)
+    if name == "pop" and isinstance(owner, dict):
+        taken: object = owner.pop(*arguments, **keywords)
+        return taken
     if name not in _READ_METHODS.get(type(owner), ()):
         raise NotKnown(f"method {name}")
     value: object = getattr(owner, name)(*arguments, **keywords)

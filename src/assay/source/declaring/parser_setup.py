@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Mapping, Sequence
+from types import UnionType
+
+import msgspec
 
 from assay.errors import UnknownIdiom
-from assay.source.declarations import Gap, Site
+from assay.source.declarations import Gap, Option, Site
 from assay.source.declaring.add_argument import Call, help_option, keywords_of, read_option
 from assay.source.declaring.classes import Unclear
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
-from assay.source.declaring.parsers import Parsed, Parser, defaults_of, makes_parser, parameters_of
+from assay.source.declaring.parameters import defaults_of, parameters_of
+from assay.source.declaring.parsers import Parsed, Parser, makes_parser, pairs_switches, rewrites_words
+from assay.source.declaring.sglang_annotated import derived_calls, is_derivation
 from assay.source.declaring.statements import execute
 from assay.source.declaring.values import Scope, bind
 
 MAX_CALLS_DEEP = 12
 MAX_STATEMENTS = 100_000
+MAX_NAMED = 60
 MAX_OPTIONS = 5_000
 """Ten times what the largest engine has."""
 _NOT_KNOWN = Unclear()
@@ -29,7 +36,7 @@ class Setup:
     """One run over the function that makes the parser."""
 
     def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+        self.folder = folder
         self._depth = 0
         self._left = MAX_STATEMENTS
         self._nested: set[Defined] = set()
@@ -38,6 +45,8 @@ class Setup:
         self.parsed: list[Parsed] = []
         self.filled_by: list[Defined] = []
         """Classes that a parser was handed to."""
+        self.derived_by: list[Defined] = []
+        """Functions that add options for the annotated fields of a class."""
         self.built: list[tuple[Defined, Defined]] = []
         """Class and method that the parsed arguments were handed to."""
 
@@ -50,8 +59,9 @@ class Setup:
         for parameter, default in defaults_of(function.node):
             names[parameter] = self._folded(default, Scope(function.module))
         names |= arguments
-        if owner is not None:
-            names.setdefault("__class__", owner)
+        for base in self.folder.classes.line(owner) if owner is not None else ():
+            if isinstance(base, Defined) and function.node in base.node.body:
+                names["__class__"] = base
         returned = self._block(function.node.body, Scope(function.module, names))
         self._depth -= 1
         return _NOT_KNOWN if returned is None else returned[0]
@@ -82,6 +92,8 @@ class Setup:
         if isinstance(statement, ast.Expr):
             if isinstance(statement.value, ast.Call):
                 self._called(statement.value, scope)
+                with contextlib.suppress(NotKnown):
+                    execute(self.folder, statement, scope)  # X.append(…) and the like
         elif isinstance(statement, ast.FunctionDef):
             nested = Defined(scope.module, statement)
             self._nested.add(nested)
@@ -94,7 +106,7 @@ class Setup:
 
     def _if(self, statement: ast.If, scope: Scope) -> tuple[object] | None:
         try:
-            decided = bool(self._folder.value(statement.test, scope))
+            decided = self.folder.truth(statement.test, scope)
         except NotKnown:
             before = {parser: len(parser.options) for parser in self.parsers}
             for branch in (statement.body, statement.orelse):
@@ -106,7 +118,7 @@ class Setup:
 
     def _for(self, statement: ast.For, scope: Scope) -> tuple[object] | None:
         try:
-            items = self._folder.classes.iterated(self._folder.value(statement.iter, scope))
+            items = self.folder.classes.iterated(self.folder.value(statement.iter, scope))
         except NotKnown:
             items = [_NOT_KNOWN]
         for item in items:
@@ -121,16 +133,13 @@ class Setup:
 
     def _import(self, statement: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in statement.names:
-            try:
-                found = self._folder.tree.follow(scope.module, statement, alias)
-                value = self._folder.resolve(found)
-            except NotKnown:
-                value = _NOT_KNOWN
-            scope.names[alias.asname or alias.name.partition(".")[0]] = value
+            bound = alias.asname or alias.name.partition(".")[0]
+            scope.names[bound] = self.folder.imported(scope.module, statement, alias)
 
     def _assign(self, statement: ast.stmt, scope: Scope) -> None:
         value = getattr(statement, "value", None)
-        if isinstance(statement, ast.Assign) and isinstance(value, ast.Call):
+        into_names = not any(isinstance(t, ast.Subscript) for t in getattr(statement, "targets", []))
+        if isinstance(statement, ast.Assign) and isinstance(value, ast.Call) and into_names:
             made = self._called(value, scope)
             for target in statement.targets:
                 try:
@@ -139,7 +148,7 @@ class Setup:
                     _forget(target, scope)
             return
         try:
-            execute(self._folder, statement, scope)
+            execute(self.folder, statement, scope)
         except NotKnown:
             for target in getattr(statement, "targets", [getattr(statement, "target", None)]):
                 _forget(target, scope)
@@ -149,7 +158,7 @@ class Setup:
 
     def _folded(self, expr: ast.expr, scope: Scope) -> object:
         try:
-            return self._folder.value(expr, scope)
+            return self.folder.value(expr, scope)
         except NotKnown:
             return _NOT_KNOWN
 
@@ -157,6 +166,8 @@ class Setup:
         """Follow a call as far as it has to do with a parser; what it returns."""
         node = self._with_named_arguments(node, scope)
         if isinstance(node.func, ast.Attribute):
+            if ast.unparse(node.func.value) == "super()":
+                return self._on_next_class(node, scope)
             owner = self._evaluated(node.func.value, scope)
             if isinstance(owner, Parser):
                 return self._on_parser(owner, node, scope)
@@ -171,13 +182,33 @@ class Setup:
             return self._new_parser(node, scope)
         if isinstance(function, Defined) and isinstance(function.node, ast.ClassDef):
             return self._constructed(function, node, scope)
-        if isinstance(function, Defined) and (
-            self._concerns(node, scope) or makes_parser(self._folder, function)
-        ):
+        return self._function(function, node, scope)
+
+    def _function(self, function: object, node: ast.Call, scope: Scope) -> object:
+        """Follow a function that has to do with a parser."""
+        concerns = self._concerns(node, scope)
+        if isinstance(function, Defined) and is_derivation(function):
+            return self._derive(function, node, scope)
+        is_plain = isinstance(function, Defined) and isinstance(function.node, ast.FunctionDef)
+        if isinstance(function, Defined) and is_plain and (concerns or makes_parser(self.folder, function)):
             return self.run(function, self._arguments(function, node, scope))
-        if self._concerns(node, scope):
-            self._gap(node, scope, "the parser is handed to something that was not followed")
+        if self._concerns(node, scope, Parser):
+            self._gap(node, scope, f"the parser is handed to {_shortened(node.func)}, which was not followed")
         return self._folded(node, scope)
+
+    def _derive(self, function: Defined, node: ast.Call, scope: Scope) -> object:
+        """A call that adds an option for each annotated field of a class."""
+        given = self._arguments(function, node, scope)
+        parser = next((value for value in given.values() if isinstance(value, Parser)), None)
+        owner = next((value for value in given.values() if isinstance(value, Defined)), None)
+        if parser is None or owner is None:
+            self._gap(node, scope, "options are derived from the annotations of a class that was not found")
+            return _NOT_KNOWN
+        self.filled_by.append(owner)
+        self.derived_by.append(function)
+        for call in derived_calls(self.folder, owner):
+            self._read(parser, call)
+        return _NOT_KNOWN
 
     def _local(self, function: object, node: ast.Call, scope: Scope) -> tuple[object] | None:
         """Follow a function of the function that is followed; it sees the outer names."""
@@ -201,10 +232,15 @@ class Setup:
         return ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
 
     def _constructed(self, function: Defined, node: ast.Call, scope: Scope) -> object:
-        parents = self._folder.classes.line(function)
+        parents = self.folder.classes.line(function)
         if any(isinstance(base, External) and base.dotted == "argparse.ArgumentParser" for base in parents):
-            self._gap(node, scope, "the parser is of a class of the engine's own")
-            return self._new_parser(node, scope)
+            parser = self._new_parser(node, scope)
+            if rewrites_words(function):
+                parser.spelling = "flexible"
+                parser.inverses = pairs_switches(function)
+            else:
+                self._gap(node, scope, "the parser is of a class of the engine's own")
+            return parser
         return _NOT_KNOWN
 
     def _new_parser(self, node: ast.Call, scope: Scope) -> Parser:
@@ -240,15 +276,34 @@ class Setup:
 
     def _declare(self, parser: Parser, node: ast.Call, scope: Scope) -> None:
         try:
-            call = Call(node, scope, keywords_of(self._folder, node, scope))
-            parser.options.append(read_option(self._folder, call))
+            keywords = keywords_of(self.folder, node, scope)
         except NotKnown:
-            self._gap(node, scope, "an option whose flags only a run would show")
+            self._gap(node, scope, "an option whose arguments only a run would show")
+            return
+        self._read(parser, Call(node, scope, keywords))
+
+    def _read(self, parser: Parser, call: Call) -> None:
+        try:
+            option = read_option(self.folder, call)
+        except NotKnown:
+            self._gap(call.node, call.scope, "an option whose flags only a run would show")
+            return
+        if option.flags[0].startswith("-"):
+            parser.options.append(_paired(option) if parser.inverses else option)
+        elif option.nargs == "?" and parser.positional is None:
+            parser.positional = option
+        else:
+            self._gap(call.node, call.scope, "words without a flag are not followed")
 
     def _on_class(self, owner: Defined, node: ast.Call, scope: Scope) -> object:
         """`Class.method(parser)` and `Class.method(arguments)`."""
         function = self._folded(node.func, scope)
-        if not isinstance(function, Defined) or not self._concerns(node, scope):
+        if not isinstance(function, Defined):
+            return self._folded(node, scope)
+        if not self._concerns(node, scope):
+            # a method that may change arguments of options in place
+            if any(isinstance(self._folded(argument, scope), dict) for argument in node.args):
+                return self.run(function, self._arguments(function, node, scope, owner), owner)
             return self._folded(node, scope)
         given = [self._folded(argument, scope) for argument in node.args]
         if any(isinstance(value, Parsed) for value in given):
@@ -257,11 +312,24 @@ class Setup:
         self.filled_by.append(owner)
         return self.run(function, self._arguments(function, node, scope, owner), owner)
 
-    def _concerns(self, node: ast.Call, scope: Scope) -> bool:
+    def _on_next_class(self, node: ast.Call, scope: Scope) -> object:
+        """`super().method(…)` in a method of a class that is followed."""
+        assert isinstance(node.func, ast.Attribute)
+        owner, here = scope.names.get("cls"), scope.names.get("__class__")
+        if not isinstance(owner, Defined) or not isinstance(here, Defined):
+            return _NOT_KNOWN
+        line = self.folder.classes.line(owner)
+        for base in line[line.index(here) + 1 :] if here in line else ():
+            found = _method_of(base, node.func.attr)
+            if found is not None:
+                return self.run(found, self._arguments(found, node, scope, owner), owner)
+        return _NOT_KNOWN
+
+    def _concerns(self, node: ast.Call, scope: Scope, kinds: type | UnionType = Parser | Parsed) -> bool:
         """Whether a parser, or what it parsed, is among the arguments."""
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         names = [scope.names.get(argument.id) for argument in given if isinstance(argument, ast.Name)]
-        return any(isinstance(value, Parser | Parsed) for value in names)
+        return any(isinstance(value, kinds) for value in names)
 
     def _arguments(
         self, function: Defined, node: ast.Call, scope: Scope, owner: Defined | None = None
@@ -285,6 +353,15 @@ class Setup:
             self.gaps.append(Gap(site=site, reason=reason))
 
 
+def _method_of(owner: Defined | External, name: str) -> Defined | None:
+    if isinstance(owner, External):
+        return None
+    for node in owner.node.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return Defined(owner.module, node)
+    return None
+
+
 def _forget(target: object, scope: Scope) -> None:
     """A name that was assigned something that is not known is no longer known."""
     if isinstance(target, ast.Name):
@@ -292,3 +369,20 @@ def _forget(target: object, scope: Scope) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         for part in target.elts:
             _forget(part, scope)
+
+
+def _paired(option: Option) -> Option:
+    """A switch with its opposite by the other of `--enable-` and `--disable-`."""
+    pairs = (("--enable-", "--disable-"), ("--disable-", "--enable-"))
+    opposites = tuple(
+        inverse + flag.removeprefix(prefix)
+        for flag in option.flags
+        for prefix, inverse in pairs
+        if option.action == "boolean" and flag.startswith(prefix)
+    )
+    return msgspec.structs.replace(option, flags=(*option.flags, *opposites), opposites=opposites)
+
+
+def _shortened(expr: ast.expr) -> str:
+    text = ast.unparse(expr)
+    return text if len(text) <= MAX_NAMED else "something"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from assay.source.declarations import Option
+from assay.source.declarations import Option, Spelling
 from assay.source.declaring.fold import Folder
 from assay.source.declaring.module import Defined, External
 from assay.source.declaring.operations import NotKnown
@@ -18,6 +18,11 @@ class Parser:
 
     options: list[Option] = field(default_factory=list)
     abbreviations: bool = True
+    spelling: Spelling = "plain"
+    inverses: bool = False
+    """Whether `--disable-x` is the opposite of `--enable-x`, and the other way round, as in vLLM 0.33."""
+    positional: Option | None = None
+    """The option for a word without a flag."""
 
 
 @dataclass(eq=False)
@@ -27,29 +32,39 @@ class Parsed:
     parser: Parser
 
 
+def rewrites_words(owner: Defined) -> bool:
+    """Whether a class of parsers rewrites words first, as vLLM's `FlexibleArgumentParser` does."""
+    text = ast.unparse(owner.node)
+    return all(
+        part in text for part in ("'_', '-'", "create_nested_dict", "--optimization-level", "'--config'")
+    )
+
+
+def pairs_switches(owner: Defined) -> bool:
+    """Whether the module of a class of parsers gives switches opposites by `--enable-` and `--disable-`."""
+    return any(
+        "_inverse_prefixes = {'--enable-': '--disable-'" in ast.unparse(n) for n in owner.module.tree.body
+    )
+
+
 def makes_parser(folder: Folder, function: Defined) -> bool:
     """Whether a function's own body makes an argparse parser."""
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ArgumentParser"):
+    nodes = list(ast.walk(function.node))
+    made = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("ArgumentParser")]
+    scope = Scope(function.module)
+    for node in nodes if made else ():
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        for alias in node.names:
+            bound = alias.asname or alias.name.partition(".")[0]
+            scope.names[bound] = folder.imported(function.module, node, alias)
+    for node in made:
+        if isinstance(node, ast.Call):
             try:
-                found = folder.value(node.func, Scope(function.module))
+                found = folder.value(node.func, scope)
             except NotKnown:
                 continue
             line = folder.classes.line(found) if isinstance(found, Defined) else [found]
             if External("argparse.ArgumentParser") in line:
                 return True
     return False
-
-
-def parameters_of(node: ast.FunctionDef) -> list[ast.arg]:
-    """All named parameters of a function."""
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-
-
-def defaults_of(node: ast.FunctionDef) -> list[tuple[str, ast.expr]]:
-    """The parameters that have a default, with it."""
-    positional = [*node.args.posonlyargs, *node.args.args]
-    count = len(node.args.defaults)
-    pairs = list(zip([a.arg for a in positional[len(positional) - count :]], node.args.defaults, strict=True))
-    extra = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    return pairs + [(a.arg, default) for a, default in extra if default is not None]

@@ -12,7 +12,7 @@ from assay.errors import EngineNotFound, UnknownIdiom
 from assay.source.child.job import Note
 from assay.source.child.read_request import ReadRequest
 from assay.source.declarations import Declarations
-from assay.source.declaring import sglang_argparse
+from assay.source.declaring import arguments
 from assay.source.declaring.mentions import add_mentions
 from assay.source.declaring.module import Modules
 
@@ -34,7 +34,7 @@ def read_declarations(root: Path, engine: Engine, note: Note) -> Declarations:
             f"{root} holds no package {engine.package!r}", hint="give the folder that holds the package"
         )
     try:
-        declarations = sglang_argparse.read(Modules(root, note), engine)
+        declarations = arguments.read(Modules(root, note), engine)
     except RecursionError as error:
         raise UnknownIdiom(f"{root}: the source is nested too deeply to be read") from error
     return add_mentions(declarations, root, engine.package, engine.environment_prefixes, note)

@@ -1,0 +1,7 @@
+"""What an upgrade of the engine does to a command, as far as the declarations of both versions show it."""
+
+from assay.drift.change import Change, ChangeKind, Drift, EngineAt, Successor
+from assay.drift.compare import compare
+from assay.drift.opened import open_drift
+
+__all__ = ["Change", "ChangeKind", "Drift", "EngineAt", "Successor", "compare", "open_drift"]
