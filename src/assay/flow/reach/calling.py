@@ -223,7 +223,8 @@ def _call_open(run: Runner, node: ast.AST, element: Known, arguments: Arguments)
         receiver = run.engine.lift(value.receiver)
         return follow(run, node, value.function, next(iter(receiver)), arguments)
     if isinstance(value, Native | type) or callable(value):
-        modelled = standard_library.call(run, node, getattr(value, "name", ""), arguments)
+        name = value.name if isinstance(value, Native) else ""
+        modelled = standard_library.call(run, node, name, arguments)
         return natives.call(run, node, value, arguments) if modelled is None else modelled
     if isinstance(value, Instance):
         method = (
