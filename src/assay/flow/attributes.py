@@ -237,15 +237,26 @@ def _clear(i: Interpreter, owner: Wrapped) -> None:
         i.machine.put(owner.store, key, MISSING)
 
 
+def _touched(strict: Strict, owner: Any, name: str, value: Any) -> Any:
+    """The object that is to be changed, noted if it is an older one; None if it has that value already."""
+    if isinstance(owner, Instance):
+        owner = strict.kept.counterpart(owner)
+    if not strict.has_made(owner):
+        if isinstance(owner, Instance) and same(owner.attributes.get(name, MISSING), value):
+            return None
+        if not isinstance(owner, Instance) or (isinstance(owner.cls, Class) and owner.cls.is_record):
+            raise NotPure(name)
+        strict.touched[id(owner)] = owner
+    return owner
+
+
 def put(i: Interpreter, owner: Any, name: str, value: Any, reads: set[str]) -> None:
     """`owner.name = value`."""
     owner = i.force(owner)
-    if i.machine.strict is not None and not i.machine.strict.has_made(owner):
-        if isinstance(owner, Instance) and same(owner.attributes.get(name, MISSING), value):
+    if i.machine.strict is not None:
+        owner = _touched(i.machine.strict, owner, name, value)
+        if owner is None:
             return
-        if not isinstance(owner, Instance) or (isinstance(owner.cls, Class) and owner.cls.is_record):
-            raise NotPure(name)
-        i.machine.strict.touched[id(owner)] = owner
     if isinstance(owner, Choice):
         i.machine.fork(
             owner.test,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.copying import deep_copy
@@ -82,8 +82,15 @@ def _kept(strict: Strict, value: Any) -> Any:
     if not strict.touched:
         return value
     copies: dict[int, Any] = {}
-    made = deep_copy(value, copies)
-    if not strict.touched.keys() <= copies.keys():
+    held: set[int] = set()
+
+    def attributes(owner: Instance) -> Iterable[tuple[str, Any]]:
+        own = strict.kept.counterpart(owner)
+        held.add(id(own))
+        return own.attributes.items()
+
+    made = deep_copy(value, copies, attributes)
+    if not strict.touched.keys() <= copies.keys() | held:
         raise NotPure("something older that the result does not hold")
     return made
 

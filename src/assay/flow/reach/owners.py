@@ -60,13 +60,20 @@ def attribute(run: Runner, node: ast.AST, owner: Value, name: str, default: Valu
         found = joined(found, part)
     if not found:
         plain = owner - MARKS
-        if run.engine.overlay is not None and plain and all(_lacks(run, each, name) for each in plain):
+        surely = plain and not _was_asked(run, node, plain) and all(_lacks(run, e, name) for e in plain)
+        if run.engine.overlay is not None and surely:
             names = " or ".join(sorted({_class_name(each) for each in plain}))
             run.die(node, "AttributeError", f"{names} has no attribute {name!r}")
             return NOTHING
         return run.engine.stall(node, run.context)
     remarks = owner & MARKS
     return found | remarks if remarks else found
+
+
+def _was_asked(run: Runner, node: ast.AST, plain: Value) -> bool:
+    """Whether run A asks the same things there: what it lives with is no error in run B."""
+    old = run.base.get(node.value) if run.base is not None and isinstance(node, ast.Attribute) else None
+    return old is not None and plain <= old
 
 
 def _lacks(run: Runner, each: Element, name: str) -> bool:
