@@ -439,15 +439,15 @@ class Overlay:
         """Run B until nothing changes, or until enough was seen."""
         engine = self.engine
         limit = MAX_RUNS
-        while self._queue and not self._is_done():
+        while self._queue:
             context = heapq.heappop(self._queue)[2]
             self._queued.discard(context)
-            if self.level(context) == NEVER:
+            if self.level(context) == NEVER or (self._is_done() and context not in self._mourning):
                 continue
             if self._first is not None and not self._may_end_it(context):
                 continue
             self._runs[context] = self._runs.get(context, 0) + 1
-            if self._runs[context] > MAX_REPEATS:
+            if self._runs[context] > MAX_REPEATS * (1 + (context in self._mourning)):
                 self.found.restless[context] = None
                 continue
             self.count += context not in self._mourning  # those are few, and what B comes to hangs on them
