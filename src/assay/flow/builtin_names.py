@@ -181,7 +181,10 @@ def _range(i: Interpreter, *limits: Any) -> Any:
 
 
 def _open(i: Interpreter, path: Any = None, mode: Any = "r", *_rest: Any, **_keywords: Any) -> Any:
-    return i.outside.opened(i, i.force(path), i.force(mode))
+    path = i.force(path)
+    if path is None:
+        raise i.error(TypeError, "expected str, bytes or os.PathLike object, not NoneType")
+    return i.outside.opened(i, path, i.force(mode))
 
 
 def _iter(i: Interpreter, things: Any, *last: Any) -> Any:

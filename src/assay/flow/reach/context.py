@@ -91,13 +91,15 @@ class Edge:
 class Death:
     """An exception that ends every way through a function."""
 
-    __slots__ = ("context", "message", "node", "path", "type_name")
+    __slots__ = ("context", "ends_a_process", "message", "node", "path", "type_name")
 
     def __init__(
         self, node: ast.AST, context: Context, path: Path | None, type_name: str, message: str
     ) -> None:
         self.node, self.context, self.path = node, context, path
         self.type_name, self.message = type_name, message
+        self.ends_a_process = False
+        """Whether a process that is started ends with it: then it does not matter by which thread."""
 
 
 class Outcome:

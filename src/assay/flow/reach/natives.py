@@ -282,6 +282,14 @@ def _iterator(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keyw
     return _collected("list")(run, node, arguments, keywords)
 
 
+def _opened(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
+    """`open(path)`: there surely is no file called None."""
+    if arguments and all(isinstance(e, Known) and e.value is None for e in arguments[0] - MARKS):
+        run.die(node, "TypeError", "expected str, bytes or os.PathLike object, not NoneType")
+        return NOTHING
+    return RUN | marks(*arguments)
+
+
 def _filtered(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
     _mapped(run, node, arguments, keywords)
     return _collected("list")(run, node, arguments[1:], keywords)
@@ -376,6 +384,7 @@ HANDLERS: Mapping[str, Callable[..., Value]] = {
     "type": _type,
     "map": _mapped,
     "filter": _filtered,
+    "open": _opened,
     "any": _any_or_all(outcome=True),
     "all": _any_or_all(outcome=False),
     "min": _largest,

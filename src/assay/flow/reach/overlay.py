@@ -37,7 +37,7 @@ MAX_RUNS = 700
 MAX_RUNS_AFTER = 300
 MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
-MAX_REPEATS = 8
+MAX_REPEATS = 16
 _LAST = 1 << 40
 MAX_PAIRED = 16
 """So many objects that one place makes are told apart."""

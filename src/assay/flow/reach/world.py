@@ -28,6 +28,7 @@ from assay.flow.reach.lifting import lifted, marks
 from assay.flow.values import Decorated, Function, Instance, Native, Partial, Wrapped
 
 if TYPE_CHECKING:
+    from assay.flow.reach.context import Death
     from assay.flow.reach.runner import Runner
 
 _ANSWERS = (
@@ -330,21 +331,30 @@ def _started(run: Runner, node: ast.AST, last: str, keywords: Keywords) -> Value
         spread = Spread()
         spread.keywords = list(named - MARKS)
     kept = run.tries
+    own: list[Death] = []
     if last != "Process":
-        run.tries = [[]]
+        run.tries = [own]
     try:
         for function in keywords["target"] - MARKS:
             value = call_element(run, node, function, Arguments(arguments, {}, spread))
-            if last == "Process" and not value and _is_dead(run):
+            if last == "Process" and not value and _end_process(run):
                 return NOTHING
     finally:
         run.tries = kept
+    for death in own:
+        if death.ends_a_process:
+            run.dies(death)
+            return NOTHING
     run.event(node, "effect", f"starts a {last.lower()}")
     return run.engine.elements.thing(f"{last}()")
 
 
-def _is_dead(run: Runner) -> bool:
-    return run.outcome.death is not None or bool(run.tries and run.tries[-1])
+def _end_process(run: Runner) -> bool:
+    """Whether what was called surely ended with an error, with which its process ends."""
+    deaths = [*(run.tries[-1] if run.tries else ()), *([run.outcome.death] if run.outcome.death else ())]
+    for death in deaths:
+        death.ends_a_process = True
+    return bool(deaths)
 
 
 def escape(run: Runner, node: ast.AST, values: list[Value]) -> Value:
