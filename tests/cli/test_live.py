@@ -90,7 +90,7 @@ LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
         (["status", "FILE"], "", 2, "does not say where it runs"),
         (["promote", "FILE", "--ready-timeout", "-1"], LIVE, 2, "--ready-timeout"),
         (["rollback", "a@-oProxyCommand=x"], "", 2, "not the name of a machine"),
-        (["status", "@"], "", 2, "neither UNIT@HOST"),
+        (["status", "@"], "", 2, "is no UNIT@HOST"),
     ],
 )
 def test_what_is_refused_at_the_door(
@@ -171,3 +171,32 @@ def test_doctor_of_this_machine_and_of_a_file_that_lacks_things(
     assert main(["doctor", "--cache", str(blocked / "cache")]) == 1
     assert "--cache or ASSAY_CACHE name another" in capsys.readouterr().out
     assert main(["doctor", "@"]) == 2
+
+
+@pytest.mark.parametrize(
+    "target", ["", "http://127.0.0.1:8000", "../x.service", "a b@gpu1", "-x@gpu1", "a;id", "x@"]
+)
+@pytest.mark.parametrize("verb", ["doctor", "status", "describe"])
+def test_what_is_no_unit_is_said_before_any_machine_is_asked(
+    verb: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if target.startswith("http") and verb == "describe":
+        return  # which takes one
+    assert main([verb, f"--target={target}"]) == 2
+    said = capsys.readouterr()
+    assert f"{target!r} is no UNIT@HOST" in said.err
+    assert ("a deployment file" in said.err) == (verb != "describe"), "only what the verb takes is named"
+    assert not said.out
+
+
+@pytest.mark.parametrize("verb", ["doctor", "status", "triage", "apply"])
+def test_a_folder_with_the_name_of_a_file(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "chat.toml"
+    folder.mkdir()
+    assert main([verb, str(folder), *(["+x"] if verb == "apply" else [])]) == (1 if verb == "doctor" else 2)
+    said = capsys.readouterr()
+    text = " ".join((said.out + said.err).split())
+    assert "a folder" in text

@@ -35,7 +35,7 @@ _LITTLE_MIB = 500
 
 def examined(target: str | None, options: DoctorOptions) -> tuple[str, int]:
     """What is to be printed, and the exit code."""
-    if target and not target.endswith(".toml"):
+    if target is not None and not target.endswith(".toml"):
         check_target(target)
     with Reporter(sys.stderr) as progress:
 

@@ -32,6 +32,7 @@ app = cyclopts.App(
     "it can be undone, measure, decide.",
     help_format="plaintext",
     result_action="return_value",
+    suppress_keyboard_interrupt=False,  # what is said of one, and its exit code, are ours
 )
 app.command(describe)
 app.command(lint)
@@ -49,6 +50,7 @@ app.command(doctor)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+_CHANGING = frozenset({"apply", "promote", "rollback", "try"})
 
 
 def run() -> NoReturn:
@@ -80,8 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     except AssayError as error:
         return print_error(error)
     except KeyboardInterrupt:
-        print("\ninterrupted; nothing half-made is left", file=sys.stderr)
-        return INTERRUPTED
+        return _interrupted(argv)
     except BrokenPipeError:
         _drop_output()
         return 0
@@ -93,6 +94,14 @@ def main(argv: list[str] | None = None) -> int:
             f"cannot use {error.filename}: {error.strerror}", hint="", code=InputError.exit_code
         )
     return code if isinstance(code, int) else 0
+
+
+def _interrupted(argv: list[str]) -> int:
+    """What is left where a service was being changed, only a look at it can say."""
+    print("\nassay: interrupted", file=sys.stderr)
+    if argv and argv[0] in _CHANGING:
+        print("  hint: `assay status` says where the service stands", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _open_streams() -> None:
