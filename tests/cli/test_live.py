@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -200,3 +201,16 @@ def test_a_folder_with_the_name_of_a_file(
     said = capsys.readouterr()
     text = " ".join((said.out + said.err).split())
     assert "a folder" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("vllm serve m", "is not vllm"), ("/bin/true", "starts no server that assay knows")]
+)
+def test_doctor_holds_the_engine_against_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, said: str
+) -> None:
+    path = tmp_path / "chat.toml"
+    path.write_text(re.sub("(?m)^command = .*", f'command = "{command}"', FILE))
+    assert main(["doctor", str(path), "--cache", str(tmp_path / "cache")]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert said in text.partition("FAILED source")[2]

@@ -105,7 +105,7 @@ class _Comparing:
         now = problem.option
         says = said_of_problem(kind, flag, problem, self._newer.name)
         if self._failed_before(problem):
-            says = f"{says}; {self._older.name} refuses it, too: that is no matter of the upgrade"
+            says = f"{says}; the older version refuses it, too: that is no matter of the upgrade"
         if before is not None:
             self._told.add(key_of(before))
         return Change(
