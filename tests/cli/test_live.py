@@ -214,3 +214,13 @@ def test_doctor_holds_the_engine_against_the_command(
     assert main(["doctor", str(path), "--cache", str(tmp_path / "cache")]) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert said in text.partition("FAILED source")[2]
+
+
+@pytest.mark.parametrize("folder", ["a-file", "/proc"])
+def test_doctor_does_not_promise_a_journal_where_nothing_can_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    (tmp_path / "a-file").write_text("")
+    journal = tmp_path / folder / "new" / "j.sqlite"
+    assert main(["doctor", "--journal", str(journal), "--cache", str(tmp_path / "cache")]) == 1
+    assert "FAILED   journal file" in capsys.readouterr().out

@@ -112,8 +112,14 @@ def _journal(named: Path | None) -> str:
     path = named or journal_path()
     if not path.exists():
         parent = next(each for each in path.absolute().parents if each.exists())
-        if not os.access(parent, os.W_OK):
-            raise JournalError(f"{path} cannot be begun: {parent} cannot be written")
+        try:  # rights alone do not tell: root has them all, also where nothing can be written
+            with tempfile.NamedTemporaryFile(dir=parent):
+                pass
+        except OSError as error:
+            raise JournalError(
+                f"{path} cannot be begun: {parent}: {error.strerror}",
+                hint="--journal or ASSAY_JOURNAL name another",
+            ) from None
         return f"{path} will be begun"
     with Journal(path, who=who()) as opened:
         return f"{path}: {len(opened.entries())} entries"
