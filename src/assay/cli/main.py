@@ -23,7 +23,7 @@ from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
 from assay.cli.try_out import try_out
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, HostError, InputError
 
 app = cyclopts.App(
     name="assay",
@@ -89,7 +89,8 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:  # the output, or a path that no system call takes
         _drop_output()
         if error.filename is None:
-            return print_failure(str(error.strerror), hint="", code=AssayError.exit_code)
+            # never 1, which for `lint`, `drift` and `compare` is a finding
+            return print_failure(f"cannot write: {error.strerror}", hint="", code=HostError.exit_code)
         return print_failure(
             f"cannot use {error.filename}: {error.strerror}", hint="", code=InputError.exit_code
         )
@@ -98,9 +99,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def _interrupted(argv: list[str]) -> int:
     """What is left where a service was being changed, only a look at it can say."""
-    print("\nassay: interrupted", file=sys.stderr)
-    if argv and argv[0] in _CHANGING:
-        print("  hint: `assay status` says where the service stands", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print("\nassay: interrupted", file=sys.stderr)
+        if argv and argv[0] in _CHANGING:
+            print("  hint: `assay status` says where the service stands", file=sys.stderr)
     return INTERRUPTED
 
 
