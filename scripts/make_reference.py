@@ -294,8 +294,9 @@ def errors() -> str:
 _ERRORS_HEAD = """# Errors and exit codes
 
 Source: `src/assay/errors.py`. A message on stderr says what went wrong, where and with which value; the
-lines below it are details, the last one what to do next. Exit code 0: done, nothing to act on. 1: `lint`
-found an error or a warning. 130: interrupted. `assay compare` has codes of its own for 1, 2 and 3
+lines below it are details, the last one what to do next. Exit code 0: done, nothing to act on. 1: something
+was found to act on: by `lint` (an error or a warning), `drift`, `describe`, `doctor`, `explain --verify`.
+4, too: the output cannot be written. 130: interrupted. `assay compare` has codes of its own for 1, 2 and 3
 ([compare](../how-to/compare.md)).
 
 """

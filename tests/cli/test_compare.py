@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -133,3 +135,15 @@ def test_pairs_of_fresh_starts_give_a_decision(
 def test_runs_in_blocks_give_no_decision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["compare", arm(tmp_path, "a", [100, 101, 99.6]), arm(tmp_path, "b", [110, 111, 109.6])])
     assert "decision: none; the runs are no pairs" in capsys.readouterr().out
+
+
+def test_what_cannot_be_printed_is_no_verdict(tmp_path: Path) -> None:
+    """Exit code 1 would say that B is worse."""
+    program = [sys.executable, "-m", "assay", "compare"]
+    a, b = arm(tmp_path, "a", [100, 101, 99.6]), arm(tmp_path, "b", [100, 101, 99.5])
+    with open("/dev/full", "w") as full:
+        missing = subprocess.run([*program, a, f"{b}no"], check=False, stderr=full, timeout=60)
+        assert missing.returncode == 2
+        words = [*program, a, b]
+        found = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE, timeout=60)
+        assert (found.returncode, b"cannot write" in found.stderr) == (4, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -83,6 +84,12 @@ LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
         (["try", "FILE", "+a", "--dry-run"], "", 2, "does not say where it runs"),
         (["try", "FILE", "+a", "--keep", "--revert"], LIVE, 2, "exclude each other"),
         (["try", "FILE", "+a", "--max-concurrency", "x"], LIVE, 2, "--max-concurrency x"),
+        (["try", "FILE", "+a", "--random-input-len", "0"], LIVE, 2, "0"),
+        (["try", "FILE", "+a", "--random-range-ratio", "7"], LIVE, 2, "7"),
+        (["try", "FILE", "+a", "--temperature", "nan"], LIVE, 2, "--temperature nan"),
+        (["try", "FILE", "+a", "--dataset-name=custom", "--dataset-path=nope.jsonl"], LIVE, 2, "nope.jsonl"),
+        (["try", "FILE", "+a", "--base-url", "ftp://x"], LIVE, 2, "--base-url ftp://x"),
+        (["try", "FILE", "+a", "--engine", "foo"], LIVE, 2, "not an engine: 'foo'"),
         (["try", "FILE", "+a", "--switch", "4"], LIVE, 2, "--switch 4"),
         (["try", "FILE", "+hf-token=s3cret"], LIVE, 3, "--hf-token"),
         (["try", "llm@nosuch.invalid", "+a"], "", 3, "--in-place"),
@@ -90,7 +97,7 @@ LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
         (["status", "FILE"], "", 2, "does not say where it runs"),
         (["promote", "FILE", "--ready-timeout", "-1"], LIVE, 2, "--ready-timeout"),
         (["rollback", "a@-oProxyCommand=x"], "", 2, "not the name of a machine"),
-        (["status", "@"], "", 2, "neither UNIT@HOST"),
+        (["status", "@"], "", 2, "is no UNIT@HOST"),
     ],
 )
 def test_what_is_refused_at_the_door(
@@ -171,3 +178,55 @@ def test_doctor_of_this_machine_and_of_a_file_that_lacks_things(
     assert main(["doctor", "--cache", str(blocked / "cache")]) == 1
     assert "--cache or ASSAY_CACHE name another" in capsys.readouterr().out
     assert main(["doctor", "@"]) == 2
+
+
+@pytest.mark.parametrize(
+    "target", ["", "http://127.0.0.1:8000", "../x.service", "a b@gpu1", "-x@gpu1", "a;id", "x@"]
+)
+@pytest.mark.parametrize("verb", ["doctor", "status", "describe"])
+def test_what_is_no_unit_is_said_before_any_machine_is_asked(
+    verb: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if target.startswith("http") and verb == "describe":
+        return  # which takes one
+    assert main([verb, f"--target={target}"]) == 2
+    said = capsys.readouterr()
+    assert f"{target!r} is no UNIT@HOST" in said.err
+    assert ("a deployment file" in said.err) == (verb != "describe"), "only what the verb takes is named"
+    assert not said.out
+
+
+@pytest.mark.parametrize("verb", ["doctor", "status", "triage", "apply"])
+def test_a_folder_with_the_name_of_a_file(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "chat.toml"
+    folder.mkdir()
+    assert main([verb, str(folder), *(["+x"] if verb == "apply" else [])]) == (1 if verb == "doctor" else 2)
+    said = capsys.readouterr()
+    text = " ".join((said.out + said.err).split())
+    assert "a folder" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("vllm serve m", "is not vllm"), ("/bin/true", "starts no server that assay knows")]
+)
+def test_doctor_holds_the_engine_against_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, said: str
+) -> None:
+    path = tmp_path / "chat.toml"
+    path.write_text(re.sub("(?m)^command = .*", f'command = "{command}"', FILE))
+    assert main(["doctor", str(path), "--cache", str(tmp_path / "cache")]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert said in text.partition("FAILED source")[2]
+
+
+@pytest.mark.parametrize("folder", ["a-file", "/proc"])
+def test_doctor_does_not_promise_a_journal_where_nothing_can_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    (tmp_path / "a-file").write_text("")
+    journal = tmp_path / folder / "new" / "j.sqlite"
+    assert main(["doctor", "--journal", str(journal), "--cache", str(tmp_path / "cache")]) == 1
+    assert "FAILED   journal file" in capsys.readouterr().out

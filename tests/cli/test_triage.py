@@ -187,3 +187,22 @@ def test_bounds_stand_beside_verdicts(release: Release, capsys: pytest.CaptureFi
 def test_wrong_words_for_bounds_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["triage", str(EXAMPLES / "llama8b-h100.toml"), "--bounds", *wrong]) == 2
     assert wrong[-1] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "word", ["--measured=64:1582", "--acceptance=.9", "--accept-length=2", "--profile=x"]
+)
+def test_words_for_bounds_without_bounds_are_not_passed_over(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["triage", str(EXAMPLES / "llama8b-h100.toml"), word]) == 2
+    assert f"{word.partition('=')[0]} is for bounds" in capsys.readouterr().err
+
+
+def test_a_trace_without_end_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("assay.cli.bounds._MOST_TRACE_BYTES", 1 << 20)
+    words = ["triage", str(EXAMPLES / "llama8b-h100.toml"), "--bounds", "--profile", "/dev/zero"]
+    assert main(words) == 2
+    assert "/dev/zero: larger than 1 MiB" in capsys.readouterr().err

@@ -104,6 +104,31 @@ def test_doubts_and_runs_of_one_start_give_no_decision() -> None:
     assert "one start" in of_one.why
 
 
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({"load": "concurrency 99"}, 6),
+        ({}, 3),
+        ({"figures": {"output_throughput": 0.0}}, 6),
+        ({"figures": {}}, 6),
+    ],
+)
+def test_noise_that_says_nothing_of_these_loads_is_refused(changes: dict[str, Any], count: int) -> None:
+    known = [run(100 + at % 2, at, **changes) for at in range(count)]
+    with pytest.raises(InputError, match="nothing is learnt of noise"):
+        decide_files(compare(*arms(0.05)), known=known)
+
+
+@pytest.mark.parametrize(
+    ("changes", "other"), [({"model": "other"}, "the model"), ({"work": {"num_prompts": "9"}}, "num_prompts")]
+)
+def test_noise_of_other_work_gives_no_decision(changes: dict[str, Any], other: str) -> None:
+    known = [run(100 + at % 2, at, **changes) for at in range(6)]
+    found = decide_files(compare(*arms(0.05)), known=known)
+    assert isinstance(found, NoDecision)
+    assert f"{other} differs" in found.why
+
+
 def test_an_unknown_primary_load_is_refused() -> None:
     with pytest.raises(InputError, match="concurrency 99"):
         decide_files(compare(*arms(0.05)), primary="concurrency 99")

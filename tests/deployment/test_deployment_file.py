@@ -52,7 +52,8 @@ def test_a_plain_file_arrives(tmp_path: Path) -> None:
 def test_every_example_loads(path: Path) -> None:
     deployment = load_deployment(path)
     assert deployment.name == path.stem
-    assert deployment.engine.value == "0.5.10"
+    engine = "vllm==0.32.0" if path.stem.endswith("-vllm") else "sglang==0.5.10"
+    assert str(deployment.engine) == engine
 
 
 def test_there_is_an_example_for_each_known_context() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,3 +41,34 @@ def test_variables_of_sglang(
     assert len(found) == bool(said)
     if said:
         assert said in f"{found[0].message} {found[0].help}"
+
+
+@pytest.mark.parametrize(
+    ("large", "variable", "said"),
+    [
+        ("native.so", "SGLANG_USE_CPU_ENGIN", "did you mean `SGLANG_USE_CPU_ENGINE`?"),
+        ("native.so", "SGLANG_RUST_SERVER", "no Python file"),
+        ("native.so", "SGLANG_NOTHING_LIKE_THIS_AT_ALL", ""),
+        ("table.py", "SGLANG_USE_CPU_ENGIN", ""),
+    ],
+)
+def test_a_library_too_large_to_be_searched_hides_no_misspelling(
+    engine_tree: Callable[[str], Path], tmp_path: Path, large: str, variable: str, said: str
+) -> None:
+    fork = tmp_path / "fork"
+    shutil.copytree(engine_tree("0.5.10") / "sglang", fork / "sglang")
+    with (fork / "sglang" / large).open("wb") as stream:
+        stream.truncate(40 << 20)
+    unit = tmp_path / "llm.service"
+    unit.write_text(
+        f"[Service]\nEnvironment={variable}=1\n"
+        "ExecStart=/opt/venv/bin/python -m sglang.launch_server --model-path m\n"
+    )
+    launches = read_target(unit, environment={}, home=tmp_path).launches
+    engine = Choice(engine=parse_engine(str(fork)), reason="the test")
+    (result,) = lint(str(unit), launches, engine=engine, cache=tmp_path / "cache")
+    found = [each for each in result.diagnostics if each.code == "ASY201"]
+    assert len(found) == bool(said)
+    if found:
+        assert said in f"{found[0].help}"
+        assert found[0].label == "no Python file names it"

@@ -117,6 +117,25 @@ def test_the_same_version_is_no_drift(ask: Ask, unit: Write) -> None:
     assert not found.to_act_on
 
 
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [("--nope 3", "--nope"), ("--tp-size x", "--tensor-parallel-size"), ("--enable", "--enable")],
+)
+def test_what_both_versions_refuse_does_not_start(ask: Ask, unit: Write, wrong: str, name: str) -> None:
+    found = ask("0.5.10", "0.5.23", unit(f"{SGLANG} {wrong}"))
+    (failing,) = [each for each in found.changes if each.effect == "fails"]
+    assert found.to_act_on
+    assert failing.name == name
+    assert "the older version refuses it, too" in failing.says
+    assert len(failing.says) < 400
+
+
+def test_an_option_that_is_missing_has_its_name(ask: Ask, unit: Write) -> None:
+    found = ask("0.5.23", "0.5.23", unit("/opt/venv/bin/python -m sglang.launch_server --tp 2"))
+    (failing,) = found.changes
+    assert failing.name == "--model-path"
+
+
 def test_vllm(ask: Ask, unit: Write) -> None:
     command = "/opt/vllm/bin/vllm serve m --calculate-kv-scales --max-num-partial-prefills 2"
     found = ask("0.20.0", "0.32.0", unit(command))

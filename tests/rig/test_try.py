@@ -252,6 +252,7 @@ def test_an_interruption_at_any_step(rig: Rig, tmp_path: Path, number: signal.Si
     child.at(f"assay: {step} ...")
     child.process.send_signal(number)
     assert child.process.wait(60) == 130, child.said()
+    assert "`assay status` says where the service stands" in child.said()
     assert is_base(rig)
 
 

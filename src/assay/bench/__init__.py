@@ -31,7 +31,7 @@ from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
 from assay.bench.server_metrics import ServerReport
-from assay.bench.source import Prompts, trace_length
+from assay.bench.source import Prompts, check_prompts, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
 from assay.bench.words import WordFit
 
@@ -83,6 +83,7 @@ __all__ = [
     "WordFit",
     "Workload",
     "bench",
+    "check_prompts",
     "compare",
     "fitted",
     "measure",

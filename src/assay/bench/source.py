@@ -98,6 +98,17 @@ class Source:
         return found, repeated
 
 
+def check_prompts(prompts: Prompts, seed: int, levels: Sequence[Level]) -> None:
+    """Make every rung's prompts, as a run does before it sends them.
+
+    Raises:
+        InputError: a length, a level or a file cannot be used.
+    """
+    source = Source(prompts, seed, levels)
+    for number, level in enumerate(levels, 1):
+        source.rung(number, level)
+
+
 def _fits(prompts: Prompts, level: Level) -> None:
     if isinstance(prompts, TracePrompts) != (level.arrivals == "trace"):
         raise WorkloadError("a trace, and nothing else, is sent at its own times")

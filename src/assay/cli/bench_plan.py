@@ -58,6 +58,8 @@ def api_key(options: LoadOptions, environment: Mapping[str, str]) -> Secret | No
 
 def workload(options: LoadOptions, model: str) -> Workload:
     """What is sent."""
+    if not 0 <= options.temperature < math.inf:
+        raise InputError(f"--temperature {options.temperature:g}: 0 or more was expected")
     prompts = _prompts(options)
     made = not isinstance(prompts, OwnPrompts)  # lengths are part of what was asked
     sending = Sending(

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 _MOST_TRACE_BYTES = 1 << 30
 
 
-def asked_bounds(options: TriageOptions) -> Asked:
-    """The options as one value.
+def asked_bounds(options: TriageOptions) -> Asked | None:
+    """The options as one value; None where bounds are not asked for.
 
     Raises:
-        InputError: one of them is not understood, or the trace cannot be read.
+        InputError: one of them is not understood, or given without `--bounds`, or the trace cannot be read.
     """
+    if not options.bounds:
+        _refuse_others(options)
+        return None
     if not 0 < options.context <= 1 << 32:
         raise InputError(f"--context {options.context}: a number of tokens was expected")
     length = options.accept_length
@@ -34,6 +37,18 @@ def asked_bounds(options: TriageOptions) -> Asked:
         accept_length=length,
         profile=None if options.profile is None else _profile(options.profile),
     )
+
+
+def _refuse_others(options: TriageOptions) -> None:
+    given = {
+        "--measured": options.measured,
+        "--acceptance": options.acceptance,
+        "--accept-length": options.accept_length,
+        "--profile": options.profile,
+    }
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)} is for bounds", hint="say --bounds, too")
 
 
 def _measured(text: str) -> Measured:
@@ -64,8 +79,10 @@ def _acceptance(text: str) -> tuple[float, ...]:
 
 def _profile(path: Path) -> Profile:
     try:
-        if path.stat().st_size > _MOST_TRACE_BYTES:
-            raise InputError(f"{path}: larger than {_MOST_TRACE_BYTES >> 20} MiB")
-        return profile(path.read_bytes(), str(path))
+        with path.open("rb") as file:
+            data = file.read(_MOST_TRACE_BYTES + 1)  # devices and pipes have no size
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+    if len(data) > _MOST_TRACE_BYTES:
+        raise InputError(f"{path}: larger than {_MOST_TRACE_BYTES >> 20} MiB")
+    return profile(data, str(path))

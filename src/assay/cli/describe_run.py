@@ -43,7 +43,7 @@ def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[Li
         progress(f"asking {target}", 0, None)
         with open_host(None, options) as host:
             return read_live_url(host, target), "served"
-    unit, machine = check_target(target)
+    unit, machine = check_target(target, other="the URL of a server, which begins with http")
     progress(f"looking at {target}", 0, None)
     with open_host(machine, options) as host:
         sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"

@@ -16,7 +16,8 @@ from assay import __version__, reports
 from assay.cli.host_options import check_target, open_host
 from assay.cli.noting import journal_path, who
 from assay.cli.progress import Reporter
-from assay.deployment import EngineReference, Live, load_deployment, not_run, parse_engine
+from assay.deployment import EngineReference, Live, load_deployment, not_run, parse_engine, read_target
+from assay.engines import find_server
 from assay.errors import InputError, JournalError, Refused
 from assay.journal import Journal
 from assay.rollout import Check, check_machine, check_permission, checked
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from assay.cli.doctor import DoctorOptions
     from assay.deployment import Deployment
+    from assay.engines import Engine
     from assay.hosts import Host
 
 _LITTLE_MIB = 500
@@ -35,7 +37,7 @@ _LITTLE_MIB = 500
 
 def examined(target: str | None, options: DoctorOptions) -> tuple[str, int]:
     """What is to be printed, and the exit code."""
-    if target and not target.endswith(".toml"):
+    if target is not None and not target.endswith(".toml"):
         check_target(target)
     with Reporter(sys.stderr) as progress:
 
@@ -67,7 +69,7 @@ def _all(target: str | None, options: DoctorOptions) -> Iterator[Check]:
         live = Live(unit=unit, host=host)
     engine = parse_engine(options.engine) if options.engine else deployment.engine if deployment else None
     if engine is not None:
-        yield checked("source", lambda: _source(engine, cache))
+        yield checked("source", lambda: _source(engine, cache, target if deployment is not None else None))
     if live is None:
         if not target:
             yield checked("ssh", _ssh)
@@ -110,8 +112,14 @@ def _journal(named: Path | None) -> str:
     path = named or journal_path()
     if not path.exists():
         parent = next(each for each in path.absolute().parents if each.exists())
-        if not os.access(parent, os.W_OK):
-            raise JournalError(f"{path} cannot be begun: {parent} cannot be written")
+        try:  # rights alone do not tell: root has them all, also where nothing can be written
+            with tempfile.NamedTemporaryFile(dir=parent):
+                pass
+        except OSError as error:
+            raise JournalError(
+                f"{path} cannot be begun: {parent}: {error.strerror}",
+                hint="--journal or ASSAY_JOURNAL name another",
+            ) from None
         return f"{path} will be begun"
     with Journal(path, who=who()) as opened:
         return f"{path}: {len(opened.entries())} entries"
@@ -129,10 +137,20 @@ def _permission(deployment: Deployment) -> str | Check:
     return f"{live.unit} may be restarted: {deployment.trials.where}"
 
 
-def _source(engine: EngineReference, cache: Path) -> str:
-    tree = open_tree(not_run(engine), engine=None, cache=cache)
+def _source(engine: EngineReference, cache: Path, file: str | None) -> str:
+    """Fetched and read; of a deployment file it is that of the engine which the command starts."""
+    started = None if file is None else _started(file)
+    tree = open_tree(not_run(engine), engine=started, cache=cache)
     declarations = read(tree, cache=cache)
     return f"{tree.engine} {tree.version} ({tree.origin}): {len(declarations.options)} options"
+
+
+def _started(file: str) -> Engine:
+    launches = read_target(Path(file), environment=os.environ, home=Path.home()).launches
+    servers = [server for launch in launches if (server := find_server(launch)) is not None]
+    if not servers:
+        raise InputError(f"{file} starts no server that assay knows", hint="see its `command`")
+    return servers[0].engine
 
 
 def _ssh() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,17 @@ def print_error(error: AssayError) -> int:
 
 
 def print_failure(message: str, *, hint: str, details: tuple[str, ...] = (), code: int) -> int:
-    """Print a failure that has no error of ours, such as a misspelt option."""
+    """Print a failure that has no error of ours, such as a misspelt option.
+
+    Where stderr cannot be written the exit code still says it: 1 would mean something else.
+    """
     from assay.diagnostics import mask
     from assay.reports import harmless
 
-    print(harmless(f"assay: error: {mask(message)}"), file=sys.stderr)
-    for line in details:
-        print(harmless(f"  {mask(line)}"), file=sys.stderr)
+    lines = [f"assay: error: {mask(message)}", *(f"  {mask(line)}" for line in details)]
     if hint:
-        print(harmless(f"  hint: {mask(hint)}"), file=sys.stderr)
+        lines.append(f"  hint: {mask(hint)}")
+    with contextlib.suppress(OSError):
+        for line in lines:
+            print(harmless(line), file=sys.stderr)
     return code

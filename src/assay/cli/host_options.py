@@ -46,18 +46,29 @@ def open_host(name: str | None, options: HostOptions) -> Host:
     return SshHost(name, config=options.ssh_config, password=password)
 
 
-def check_target(text: str) -> tuple[str, str | None]:
+_UNIT = re.compile(r"[A-Za-z0-9_][\w:.@\\-]*", re.ASCII)
+
+
+def check_target(
+    text: str, *, other: str = "a deployment file, which ends in .toml"
+) -> tuple[str, str | None]:
     """Splits `UNIT@HOST` or `UNIT` into unit and machine; `llm` is `llm.service`.
+
+    `other` is what the verb takes besides, for the message.
 
     >>> check_target("llm@a.service@deploy@gpu1"), check_target("llm@gpu1"), check_target("llm.service")
     (('llm@a.service', 'deploy@gpu1'), ('llm.service', 'gpu1'), ('llm.service', None))
 
     Raises:
-        InputError: one of them is empty.
+        InputError: one of them is empty, or the unit cannot be a service's name.
     """
-    if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text):
-        return match["unit"], match["host"]
-    unit, at, host = text.partition("@")
-    if not unit or (at and not host) or "/" in unit:
-        raise InputError(f"{text!r} is neither UNIT@HOST nor a URL", hint="such as llm.service@gpu1")
-    return f"{unit}.service", host or None
+    if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text, re.DOTALL):
+        unit, at, host = match["unit"], "", match["host"]
+    else:
+        unit, at, host = text.partition("@")
+    if not _UNIT.fullmatch(unit) or (at and not host):
+        raise InputError(
+            f"{text!r} is no UNIT@HOST",
+            hint=f"name a systemd service, such as llm.service@gpu1 or llm.service, or {other}",
+        )
+    return unit if unit.endswith(".service") else f"{unit}.service", host or None

@@ -68,6 +68,8 @@ def run(targets: Sequence[str], options: LintOptions) -> Outcome:
         raise InputError(
             "nothing to lint", hint="name a unit, script, compose file, manifest or deployment file"
         )
+    if options.fix and options.diff:
+        raise InputError("--fix writes and --diff writes nothing", hint="`--fix` prints the diff, too")
     ignored = frozenset(code.strip().upper() for item in options.ignore for code in item.split(","))
     unknown = sorted(ignored - set(BY_CODE))
     if unknown:

@@ -23,7 +23,7 @@ from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
 from assay.cli.try_out import try_out
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, HostError, InputError
 
 app = cyclopts.App(
     name="assay",
@@ -32,6 +32,7 @@ app = cyclopts.App(
     "it can be undone, measure, decide.",
     help_format="plaintext",
     result_action="return_value",
+    suppress_keyboard_interrupt=False,  # what is said of one, and its exit code, are ours
 )
 app.command(describe)
 app.command(lint)
@@ -49,6 +50,7 @@ app.command(doctor)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+_CHANGING = frozenset({"apply", "promote", "rollback", "try"})
 
 
 def run() -> NoReturn:
@@ -80,19 +82,28 @@ def main(argv: list[str] | None = None) -> int:
     except AssayError as error:
         return print_error(error)
     except KeyboardInterrupt:
-        print("\ninterrupted; nothing half-made is left", file=sys.stderr)
-        return INTERRUPTED
+        return _interrupted(argv)
     except BrokenPipeError:
         _drop_output()
         return 0
     except OSError as error:  # the output, or a path that no system call takes
         _drop_output()
         if error.filename is None:
-            return print_failure(str(error.strerror), hint="", code=AssayError.exit_code)
+            # never 1, which for `lint`, `drift` and `compare` is a finding
+            return print_failure(f"cannot write: {error.strerror}", hint="", code=HostError.exit_code)
         return print_failure(
             f"cannot use {error.filename}: {error.strerror}", hint="", code=InputError.exit_code
         )
     return code if isinstance(code, int) else 0
+
+
+def _interrupted(argv: list[str]) -> int:
+    """What is left where a service was being changed, only a look at it can say."""
+    with contextlib.suppress(OSError):
+        print("\nassay: interrupted", file=sys.stderr)
+        if argv and argv[0] in _CHANGING:
+            print("  hint: `assay status` says where the service stands", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _open_streams() -> None:

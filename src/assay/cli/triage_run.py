@@ -29,7 +29,7 @@ _MOST_ASKED = 32
 
 def triaged(path: Path, options: TriageOptions) -> str:
     """The report of triage."""
-    asked = asked_bounds(options) if options.bounds else None
+    asked = asked_bounds(options)
     with Reporter(sys.stderr) as progress:
         opened = _opened(path, options.engine, options.cache, progress)
         found = triage(opened.case, progress)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__, reports
-from assay.bench import Limits, Target, target
+from assay.bench import Limits, Target, check_prompts, target
 from assay.cli import bench_plan
 from assay.cli.bench_progress import BenchProgress
 from assay.cli.host_options import open_host
@@ -20,6 +20,7 @@ from assay.cli.progress import Reporter
 from assay.cli.rollout_check import ask_its_parser, check_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
+from assay.deployment import parse_engine
 from assay.engines import settings_drawn_at_start
 from assay.errors import InputError, Refused, SourceError
 from assay.rollout import Request, parse_change, prepare
@@ -44,8 +45,7 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
     wanted = parse_change(change, options.without)
     if options.keep and options.revert:
         raise InputError("--keep and --revert exclude each other")
-    # what is wrong with the load is said before anybody is asked anything
-    bench_plan.levels(load), bench_plan.workload(load, "")
+    _check_words(options, load)
     patience = patience_of(options, trial_s=options.switch)
     called = named(target, options)
     id = new_id()
@@ -78,6 +78,20 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
     else:
         text = shown if done is None else reports.try_text(found.sifted, done)
     return text, _VOID if done is not None and done.result == "void" else 0
+
+
+def _check_words(options: TryOptions, load: LoadOptions) -> None:
+    """What is wrong with them is said before anybody is asked anything, and by a dry run, too.
+
+    Raises:
+        InputError: the load, its files, or a word that is used much later.
+    """
+    asked = bench_plan.workload(load, "")
+    check_prompts(asked.prompts, asked.seed, bench_plan.levels(load))
+    if options.base_url is not None:
+        target(options.base_url, verify=not load.insecure)
+    if options.engine is not None:
+        parse_engine(options.engine)
 
 
 def _expected(prepared: Prepared, found: Asked) -> Expected:

@@ -10,7 +10,7 @@ from assay.bench import FIGURES, Comparison, LoadComparison, RunFile, run_figure
 from assay.decisions.decide import decide
 from assay.decisions.rule import ConfirmationRule, Decision
 from assay.errors import InputError
-from assay.stats import Noise, noise
+from assay.stats import Noise, is_used, noise
 
 
 class NoDecision(Value):
@@ -39,13 +39,13 @@ def decide_files(
         known: runs of one unchanged configuration, each of a fresh start: what they say of noise is used.
 
     Raises:
-        InputError: no load of that name.
+        InputError: no load of that name, or `known` says nothing of any load that is decided.
     """
     loads = [each.load for each in found.loads]
     primary = loads[-1] if primary is None else primary
     if primary not in loads:
         raise InputError(f"no load {primary!r} in both arms", hint=f"in both: {', '.join(loads)}")
-    if against := _against(found) or _against_noise(known):
+    if against := _against(found) or _against_noise(known, found):
         return NoDecision(why=against)
     levels: dict[str, tuple[float, ...]] = {}
     noises: dict[str, Noise] = {}
@@ -58,6 +58,11 @@ def decide_files(
             levels[level] = differences
             if (seen := _noise(known, load.load, name)) is not None:
                 noises[level] = seen
+    if known and not any(is_used(each) for each in noises.values()):
+        raise InputError(
+            f"nothing is learnt of noise at {', '.join(loads)} from the {len(known)} runs for it",
+            hint="at least four runs of one configuration there, each of a fresh start and none with zero",
+        )
     if len({len(each) for each in levels.values()}) != 1:
         return NoDecision(why="not every load has the same number of pairs")
     first = next(level for level in levels if level == primary or level.startswith(f"{primary}, "))
@@ -81,14 +86,31 @@ def _against(found: Comparison) -> str:
     return ""
 
 
-def _against_noise(known: Sequence[RunFile]) -> str:
+def _against_noise(known: Sequence[RunFile], found: Comparison) -> str:
     """What forbids to take the noise of starts from these runs."""
     for run in known:
+        if other := _other_work(run, found):
+            return f"{run.path}, which noise is to be learnt from, is not of A's work: {other} differs"
         if any(each.blocks for one in run.measurements for each in one.objections):
             return f"{run.path}, which noise is to be learnt from, is doubtful itself"
-    starts = [min(found) for run in known if (found := [o.started for o in run.measurements if o.started])]
+    starts = [min(of_run) for run in known if (of_run := [o.started for o in run.measurements if o.started])]
     if len(set(starts)) < len(starts):
         return "runs that noise is to be learnt from are of one start of the server"
+    return ""
+
+
+def _other_work(run: RunFile, found: Comparison) -> str:
+    """What tells a run from those of A at the same loads; empty where nothing does."""
+    for of_a in found.a:
+        if run.tool != of_a.tool:
+            return "the tool"
+        pairs = [(one, its) for one in run.measurements for its in of_a.measurements if one.load == its.load]
+        for one, its in pairs:
+            if one.model != its.model:
+                return "the model"
+            for name in sorted({*one.work, *its.work}):
+                if one.work.get(name) != its.work.get(name):
+                    return name
     return ""
 
 

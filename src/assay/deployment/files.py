@@ -26,10 +26,12 @@ def read_user_file(path: Path, *, limit_bytes: int = LIMIT_BYTES) -> UserFile:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):  # Python's `open` refuses a folder, and names its number
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a plain file"
+        raise InputError(f"cannot read {path}: {kind}")
     with open(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"cannot read {path}: not a plain file")
         if status.st_size > limit_bytes:
             raise InputError(
                 f"{path} has {status.st_size:,} bytes, more than the {limit_bytes:,} that assay reads",

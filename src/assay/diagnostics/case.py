@@ -30,6 +30,8 @@ class Case:
     """Which releases have which options."""
     searched: bool = True
     """Whether every file of the source was searched, so that a word that was not found is nowhere."""
+    searched_python: bool = True
+    """Whether at least every Python file was: wheels for CUDA hold libraries that are too large."""
     config: UserFile | None = None
     """The file of arguments that the command names, if it could be read."""
 

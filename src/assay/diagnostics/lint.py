@@ -196,13 +196,15 @@ def _lint_server(target: str, server: Server, choice: Choice, cache: Path, progr
 def _case(
     server: Server, tree: Tree, declarations: Declarations, parsed: Parsed, config: ConfigReader
 ) -> Case:
+    left_out = [*(each.file for each in tree.omitted), *declarations.unsearched]
     return Case(
         server=server,
         declarations=declarations,
         parsed=parsed,
         engine=f"{server.engine.name} {tree.version or ''}".strip(),
         history=option_history(server.engine),
-        searched=not tree.omitted and not declarations.unsearched,
+        searched=not left_out,
+        searched_python=not any(file.endswith(".py") for file in left_out),
         config=config.file,
     )
 

@@ -176,7 +176,9 @@ RULES: tuple[Rule, ...] = (
         finds="A variable with the engine's prefix that occurs nowhere in its source.",
         matters="It is silently ignored: misspelt, or of another version.",
         evidence="A search through every file of the source for the name as a word.",
-        limits="Names that are put together at run time count as known where their beginning is found.",
+        limits="Names that are put together at run time count as known where their beginning is found. In "
+        "wheels with libraries too large to be searched, as vLLM's for CUDA, only names that are close to a "
+        "known one or that another release declared are found.",
     ),
     Rule(
         code="ASY202",

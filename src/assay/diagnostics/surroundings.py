@@ -38,8 +38,8 @@ def environment(case: Case) -> Iterator[Diagnostic]:
         replaced = _replaced(case, variable.name)
         known = _read_as(replaced, variable.name)
         if known not in words and not known.startswith(prefixes):
-            if case.searched:
-                yield _unknown(case, variable, words)
+            if (found := _unknown(case, variable, words)) is not None:
+                yield found
         elif replaced is not None:
             yield _deprecated(case, variable, *replaced)
 
@@ -82,23 +82,26 @@ def _instead(old: str, new: str) -> str:
     return new if " " in new else f"use `{new}` instead"
 
 
-def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic:
+def _unknown(case: Case, variable: Variable, words: set[str]) -> Diagnostic | None:
+    """None where a library that was not searched may be what reads it, and nothing else speaks against it."""
     had = case.history.said(variable.name)
     near = () if had else _nearest(variable.name, words, case.server.engine.environment_prefixes)
+    if not case.searched and not (case.searched_python and (had or near)):
+        return None
     declared = next((each for each in case.declarations.environment if each.name in near[:1]), None)
     return diagnostic(
         "ASY201",
         f"{case.engine} knows no variable `{variable.name}`" + (f"; {had} declared it" if had else ""),
         _name_place(variable),
-        label="nothing reads it",
-        help=meant(near) or _gone(had),
+        label="nothing reads it" if case.searched else "no Python file names it",
+        help=meant(near) or _gone(had, searched=case.searched),
         option=variable.name,
         evidence=shows(declared.declared_at, f"declares `{declared.name}`") if declared else (),
     )
 
 
-def _gone(had: str) -> str:
-    nowhere = "no file of the engine's source has this name"
+def _gone(had: str, *, searched: bool) -> str:
+    nowhere = f"no {'file' if searched else 'Python file'} of the engine's source has this name"
     return f"take it away, or serve with a version that has it: here {nowhere}" if had else nowhere
 
 

@@ -30,7 +30,7 @@ ChangeKind = Literal[
 works and says that it will go; `value` the value that the command gives is refused; `ambiguous` an
 abbreviation now fits several options; `reading` the same words give another value; `default`, `choices` and
 `type` the declared ones; `new` an option that the older version lacks; `variable-…` the same of environment
-variables; `other` something else that the parser now refuses.
+variables; `other` something else that the parser refuses, such as a word that neither version knows.
 """
 
 

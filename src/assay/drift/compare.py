@@ -81,11 +81,9 @@ class _Comparing:
 
     def of_the_command(self) -> Iterator[Change]:
         """What becomes of the words that the command has."""
-        old = {(problem.kind, problem.message) for problem in self._older.parsed.problems}
         for problem in self._newer.parsed.problems:
-            if problem.kind in _NOTHING_WRONG or (problem.kind, problem.message) in old:
-                continue
-            yield self._failing(problem)
+            if problem.kind not in _NOTHING_WRONG:
+                yield self._failing(problem)
         given = self._newer.given()
         for key, before in self._older.given().items():
             if key in self._told:
@@ -98,12 +96,16 @@ class _Comparing:
 
     def _failing(self, problem: Problem) -> Change:
         written = "" if problem.at is None else self._words[problem.at]
-        flag = written.partition("=")[0]
+        missing = problem.option.flags[0] if problem.option and not written else ""
+        flag = written.partition("=")[0] or missing
         before = self._older_option(problem, flag)
         kind = _OF_PROBLEM.get(problem.kind, "other")
         if before is None and kind == "gone":
             kind = "other"
         now = problem.option
+        says = said_of_problem(kind, flag, problem, self._newer.name)
+        if self._failed_before(problem):
+            says = f"{says}; the older version refuses it, too: that is no matter of the upgrade"
         if before is not None:
             self._told.add(key_of(before))
         return Change(
@@ -111,12 +113,20 @@ class _Comparing:
             name=before.flags[0] if before else flag,
             written=written,
             effect="fails",
-            says=said_of_problem(kind, flag, problem, self._newer.name),
+            says=says,
             successor=self._successor(before)
             if before and kind in ("gone", "ambiguous", "refused")
             else None,
             older=before.declared_at if before else None,
             newer=now.declared_at if now else None,
+        )
+
+    def _failed_before(self, problem: Problem) -> bool:
+        """Whether the older version refuses the same word for the same reason, if in other terms."""
+        return any(
+            (each.kind, each.at) == (problem.kind, problem.at)
+            and (problem.at is not None or each.message == problem.message)
+            for each in self._older.parsed.problems
         )
 
     def _older_option(self, problem: Problem, flag: str) -> Option | None:

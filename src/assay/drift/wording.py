@@ -24,6 +24,7 @@ _NAMES = {
     "nullable-text": "text",
     "folded-text": "text",
 }
+_MOST_CANDIDATES = 8
 _COUNTS = {"?": "at most one of ", "+": "several of ", "*": "any number of "}
 
 
@@ -32,7 +33,9 @@ def said_of_problem(kind: ChangeKind, flag: str, problem: Problem, newer: str) -
     if kind == "gone":
         return f"{newer} has no option `{flag}`"
     if kind == "ambiguous":
-        return f"in {newer} `{flag}` may stand for {', '.join(f'`{each}`' for each in problem.candidates)}"
+        named = ", ".join(f"`{each}`" for each in problem.candidates[:_MOST_CANDIDATES])
+        more = len(problem.candidates) - _MOST_CANDIDATES
+        return f"in {newer} `{flag}` may stand for {named}{f' and {more} more' if more > 0 else ''}"
     return f"{newer} refuses it: {problem.message}"
 
 

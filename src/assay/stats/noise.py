@@ -64,6 +64,15 @@ def noise(starts: Sequence[float]) -> Noise | None:
     return Noise(spread=math.sqrt(squares / (count - 1) / 2), df=2 * (count - 1) ** 2 / (3 * count - 4))
 
 
+def is_used(known: Noise) -> bool:
+    """Whether so much is known that `paired_mean` takes it into account: from four starts on.
+
+    >>> [is_used(noise([1.0] * count)) for count in (2, 3, 4)]
+    [False, False, True]
+    """
+    return known.df >= _FEWEST
+
+
 def pooled(known: Iterable[Noise]) -> Noise | None:
     """Several estimates of one machine's noise as one; `None` without any.
 
@@ -93,7 +102,7 @@ def paired_mean(differences: Sequence[float], known: Noise | None = None) -> Pai
     """
     if not differences:
         raise ValueError("at least one difference was expected")
-    df0 = min(known.df, _MOST) if known is not None and known.df >= _FEWEST else 0.0
+    df0 = min(known.df, _MOST) if known is not None and is_used(known) else 0.0
     before = 2 * df0 * known.spread**2 if known is not None and df0 else 0.0
     mean = math.fsum(differences) / len(differences)
     squares = before + math.fsum((each - mean) ** 2 for each in differences)
