@@ -10,8 +10,11 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from assay.hosts import Secret, SshHost
 
@@ -77,3 +80,14 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 30.0) -> None
     while not condition():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.02)
+
+
+@contextmanager
+def a_rig(*, count: int = 2) -> Iterator[Rig]:
+    """A rig of so many machines; where there is none to be had, the tests are skipped and say so."""
+    folder = os.environ.get("ASSAY_RIG")
+    if not folder:
+        pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
+    started = Rig(Path(folder), count=count)
+    yield started
+    started.down()

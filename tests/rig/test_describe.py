@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rig import service
-from tests.rig.rigs import Rig, wait_until
+from tests.rig.rigs import Rig, a_rig, wait_until
 
 from assay.cli import main
 from assay.deployment import load_deployment
@@ -19,13 +18,9 @@ pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    folder = os.environ.get("ASSAY_RIG")
-    if not folder:
-        pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
-    started = Rig(Path(folder), count=1)
-    service.install(started)
-    yield started
-    started.down()
+    with a_rig(count=1) as started:
+        service.install(started)
+        yield started
 
 
 def described(rig: Rig, capsys: pytest.CaptureFixture[str], *words: str, target: str = "llm@rig1") -> str:

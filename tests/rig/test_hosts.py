@@ -12,12 +12,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rig.rigs import PASSWORD, Rig, wait_until
+from tests.rig.rigs import PASSWORD, Rig, a_rig, wait_until
 
 from assay.deployment import quote_systemd
 from assay.errors import AssayError, CommandFailed, HostError, OutcomeUnknown, Unreachable
@@ -41,12 +40,8 @@ NOTICED_S = 12
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    folder = os.environ.get("ASSAY_RIG")
-    if not folder:
-        pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
-    started = Rig(Path(folder))
-    yield started
-    started.down()
+    with a_rig() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

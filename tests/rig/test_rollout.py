@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.rig import service
-from tests.rig.rigs import PASSWORD, Rig, wait_until
+from tests.rig.rigs import PASSWORD, Rig, a_rig, wait_until
 
 from assay._value import Value
 from assay.cli import main
@@ -54,12 +54,8 @@ STEPS = ("arm", "write", "verify", "reload", "stop", "start", "ready", "hold", "
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    folder = os.environ.get("ASSAY_RIG")
-    if not folder:
-        pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
-    started = Rig(Path(folder), count=1)
-    yield started
-    started.down()
+    with a_rig(count=1) as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

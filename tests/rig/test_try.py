@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import pytest
 from tests.rig import service
-from tests.rig.rigs import Rig, wait_until
+from tests.rig.rigs import Rig, a_rig, wait_until
 from tests.rig.test_rollout import PLACES, back, clean, command, is_base, serves
 
 from assay.bench import read_run
@@ -34,12 +34,8 @@ LONG = {"--max-concurrency": "1", "--num-prompts": "60", "--random-output-len": 
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    folder = os.environ.get("ASSAY_RIG")
-    if not folder:
-        pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
-    started = Rig(Path(folder), count=1)
-    yield started
-    started.down()
+    with a_rig(count=1) as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

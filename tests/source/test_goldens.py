@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import gzip
 import hashlib
-import json
 import os
 import re
 import tomllib
@@ -18,13 +16,13 @@ from typing import Any
 import pytest
 import yaml
 from packaging.version import Version
+from tests.source.golden_files import GOLDEN, golden
 
 from assay.engines import ENGINES
 from assay.source import ConfigEntry, Constant, Declarations, Option, Parsed, parse
 from assay.source.child.job import no_note
 from assay.source.declaring.reader import read_declarations
 
-GOLDEN = Path(__file__).parent / "golden"
 RELEASES = tuple(sorted((path.name[7:-8] for path in GOLDEN.glob("sglang-*.json.gz")), key=Version))
 """Every release of SGLang from 0.5.9 on."""
 SOME = ("0.5.9", "0.5.10", "0.5.12.post1", "0.5.14", "0.5.18", "0.5.20", "0.5.23")
@@ -72,11 +70,6 @@ class Word:
 def declared(root: Path) -> Declarations:
     """The declarations of a release, read once."""
     return read_declarations(root, ENGINES["sglang"], no_note)
-
-
-def golden(name: str, version: str) -> Any:
-    """A golden file of that version."""
-    return json.loads(gzip.decompress((GOLDEN / f"{name}-{version}.json.gz").read_bytes()))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

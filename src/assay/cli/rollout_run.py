@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
-from assay.cli.progress import Reporter
 from assay.deployment import Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
@@ -30,7 +29,6 @@ from assay.rollout import (
     rollback,
     status,
 )
-from assay.source import default_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,22 +71,13 @@ def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
 
 def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) -> None:
     """Ask the engine's source about the changed command, and say what is worth knowing."""
-    from assay.cli.rollout_check import check_command
+    from assay.cli.rollout_check import tell_of_command
 
     server = server_of(prepared.before.words)
     if server is not None and not is_followed(server.engine):
         tell(f"assay: the start-up code of {server.engine.name} is not followed yet, so it was not asked")
         return
-    with Reporter(sys.stderr) as progress:
-        told = check_command(
-            prepared.before.words,
-            prepared.after,
-            deployment.engine,
-            cache=options.cache or default_cache(os.environ),
-            progress=progress,
-        )
-    for line in told:
-        print(reports.harmless(f"assay: {line}"), file=sys.stderr)
+    tell_of_command(prepared, deployment.engine, options.cache)
 
 
 def stands(target: str, options: StatusOptions) -> tuple[str, int]:

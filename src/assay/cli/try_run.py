@@ -17,14 +17,13 @@ from assay.cli.bench_progress import BenchProgress
 from assay.cli.host_options import open_host
 from assay.cli.noting import interrupted_by, new_id, nothing, noting, say, tell, who
 from assay.cli.progress import Reporter
-from assay.cli.rollout_check import ask_its_parser, check_command
+from assay.cli.rollout_check import ask_its_parser, tell_of_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
 from assay.deployment import parse_engine
 from assay.engines import settings_drawn_at_start
 from assay.errors import InputError, Refused, SourceError
 from assay.rollout import Request, parse_change, prepare
-from assay.source import default_cache
 from assay.trials import Expected, Ladder, Told, TryOut, are_one, try_once
 
 if TYPE_CHECKING:
@@ -145,19 +144,9 @@ def _check_source(prepared: Prepared, subject: Subject, found: Asked, options: T
     if found.sifted.triaged or subject.engine is None:
         return
     try:
-        with Reporter(sys.stderr) as progress:
-            told = check_command(
-                prepared.before.words,
-                prepared.after,
-                subject.engine,
-                cache=options.cache or default_cache(os.environ),
-                progress=progress,
-            )
+        tell_of_command(prepared, subject.engine, options.cache)
     except (SourceError, InputError) as error:
         tell(reports.harmless(f"assay: {subject.engine} was not asked about the command: {error.message}"))
-        return
-    for line in told:
-        tell(reports.harmless(f"assay: {line}"))
 
 
 @contextlib.contextmanager

@@ -144,7 +144,6 @@ _PLAIN_TYPES: dict[Any, Any] = {VList: list, VDict: dict, VSet: set}
 
 def _vars(i: Interpreter, value: Any = None) -> Any:
     value = i.force(value)
-    attributes.takes_all(i, value)
     if not isinstance(value, Instance):
         return i.machine.unknown("vars()")
     return attributes.get(i, value, "__dict__")

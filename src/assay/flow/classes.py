@@ -175,6 +175,12 @@ def collection(cls: Any) -> type | None:
     return next((base for base in line if base in (dict, list, set, tuple)), None)
 
 
+def note_built(i: Interpreter, cls: Class) -> None:
+    """Note that an object of that class, and so of its bases, is made."""
+    if cls.name not in i.built:
+        i.built.update(base.name for base in cls.line if isinstance(base, Class))
+
+
 def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Call a class."""
     if cls.is_enum:
@@ -183,8 +189,7 @@ def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict
         i.machine.passed_over(f"{cls.name} makes its own objects")
     if collection(cls) in (dict, list, set):
         i.machine.passed_over(f"{cls.name} is a collection")
-    if cls.name not in i.built:
-        i.built.update(base.name for base in cls.line if isinstance(base, Class))
+    note_built(i, cls)
     made = Instance(cls)
     begin = class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:

@@ -155,7 +155,7 @@ def call_element(run: Runner, node: ast.AST, element: Element, arguments: Argume
     if isinstance(element, Thing):
         return world.call(run, node, element.label, arguments)
     if isinstance(element, Doubt):
-        run.engine.asked_outside.update((node, getattr(node, "func", node)))
+        run.engine.ask_outside(node)
         return frozenset({element}) | world.escape(run, node, arguments.values())
     if isinstance(element, Seq) and element.kind == "modules":
         _call_modules(run, node, element, arguments)

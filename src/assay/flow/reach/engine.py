@@ -468,6 +468,10 @@ class Engine:
         self.phases.stall(node, context)
         return NOTHING
 
+    def ask_outside(self, node: ast.AST) -> None:
+        """What is called there came from outside."""
+        self.asked_outside.update((node, getattr(node, "func", node)))
+
     def hand_out(self, value: Value) -> None:
         """Something outside the tree is given that, and may give it back."""
         self.handed_out.update(each for each in value if is_object(each))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from assay.flow.classes import FieldSpec, collection
+from assay.flow.classes import FieldSpec, collection, note_built
 from assay.flow.reach.arguments import Arguments, spread_value
 from assay.flow.reach.elements import (
     MARKS,
@@ -34,8 +34,7 @@ def instantiated(run: Runner, node: ast.AST, cls: Class, arguments: Arguments) -
     engine = run.engine
     if cls.is_enum:
         return RUN
-    if cls.name not in run.i.built:
-        run.i.built.update(base.name for base in cls.line if isinstance(base, Class))
+    note_built(run.i, cls)
     own = _from_new(run, node, cls, arguments)
     if own is not None:
         return own

@@ -469,10 +469,8 @@ class Overlay:
 
     def _is_done(self) -> bool:
         if self._first is None:
-            strong = (
-                each for each in self.found.effects if each.what != "log"
-            )  # a line of the log says little
-            if not any(each.level >= SOMETIMES for each in strong):
+            # a line of the log says little: there may be more to find
+            if not any(each.level >= SOMETIMES and each.what != "log" for each in self.found.effects):
                 return False
             self._first = self.count
         return self.count > self._first + MAX_RUNS_AFTER

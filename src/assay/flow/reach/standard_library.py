@@ -180,22 +180,10 @@ def _queue(run: Runner, node: ast.AST, _arguments: list[Value], _keywords: Keywo
     return run.engine.elements.seq(node, "list")
 
 
-def _weak_set(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-    return natives.HANDLERS["set"](run, node, arguments, keywords)
-
-
-def _weak_dict(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-    return natives.HANDLERS["dict"](run, node, arguments, keywords)
-
-
 def _at_the_end(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     """`atexit.register(function, …)`."""
     if arguments:
         _called(run, node, *arguments)
-    return arguments[0] if arguments else RUN
-
-
-def _itself(_run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
     return arguments[0] if arguments else RUN
 
 
@@ -230,9 +218,9 @@ _HANDLERS: Mapping[str, Handler] = {
     "heapq.nsmallest": _some,
     "heapq.merge": _chained,
     **{f"{module}.{name}": _queue for module in ("queue", "asyncio", "multiprocessing") for name in _QUEUES},
-    "weakref.WeakSet": _weak_set,
-    "weakref.WeakValueDictionary": _weak_dict,
-    "weakref.WeakKeyDictionary": _weak_dict,
-    "weakref.proxy": _itself,
+    "weakref.WeakSet": natives.HANDLERS["set"],
+    "weakref.WeakValueDictionary": natives.HANDLERS["dict"],
+    "weakref.WeakKeyDictionary": natives.HANDLERS["dict"],
+    "weakref.proxy": natives.HANDLERS["copy"],
     "atexit.register": _at_the_end,
 }

@@ -185,7 +185,7 @@ _HANDING_ON = frozenset(
 def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
     """Call something outside the tree, by its dotted name or by where it came from."""
     values = arguments.values()
-    run.engine.asked_outside.update((node, getattr(node, "func", node)))
+    run.engine.ask_outside(node)
     last = label.rpartition(".")[2]
     if last in _STARTING and "target" in arguments.keywords:
         return _started(run, node, last, arguments.keywords)
