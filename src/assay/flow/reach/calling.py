@@ -311,7 +311,8 @@ def strictly(
         if fold.value is None:
             return None
         if fold.logged:
-            differs = bool(remarks) or run.engine.folding.logs_otherwise(key, fold, run.context)
+            differs = bool(remarks) and any(fold.logged)
+            differs = differs or run.engine.folding.logs_otherwise(key, fold, run.context)
             run.event(node, "log", "logs", changed=differs)
         found = joined(found, fold.value)
     return found | remarks if remarks else found
