@@ -61,6 +61,9 @@ def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Val
         return run.engine.elements.known(None)
     if isinstance(function, Native) and (name in probes.CALLED_FACTS or name in probes.CALLED_CONSTANTS):
         return run.engine.lift(function.run(run.i))  # whatever it is called with
+    if name in _ACTING:
+        differs = bool(marks(*values) | inner_marks(run, values))
+        run.event(node, "effect", f"calls {name}", changed=differs)
     world.escape(run, node, values)
     return vague(values)
 
@@ -82,6 +85,8 @@ def vague(values: list[Value]) -> Value:
     return RUN | remarks
 
 
+_ACTING = frozenset({"run", "makedirs", "write", "writelines"})
+"""Modelled functions that do something outside: start a program, make a folder, write a file."""
 _TO_THE_LOG = frozenset({"print", "warn", "basicConfig", "simplefilter", "filterwarnings"})
 
 
@@ -178,6 +183,8 @@ def _collected(kind: str) -> Callable[..., Value]:
         if kind == "dict":
             for name, value in keywords.items():
                 store_item(run, element, engine.elements.known(name), value)
+        elif "maxlen" in keywords:
+            remarks = remarks | marks(keywords["maxlen"])
         elif "key" in keywords:  # sorted(things, key=function)
             remarks = remarks | ordered(run, node, keywords["key"], items or RUN)
         return made | remarks

@@ -347,7 +347,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
                 continue
             run.write(engine.attribute_cell(each, name), value, stands_in=stands_in)
         elif isinstance(each, Known):
-            _store_known(run, each, name, value)
+            _store_known(run, node, each, name, value)
         elif isinstance(each, Thing):
             engine.hand_out(value)
             run.write(engine.cell(("thing", name)), value)
@@ -389,7 +389,7 @@ def _setter_node(cls: Class, name: str) -> Any:
     return None
 
 
-def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
+def _store_known(run: Runner, node: ast.AST, each: Known, name: str, value: Value) -> None:
     engine = run.engine
     owner = each.value
     if isinstance(owner, Instance | Class):
@@ -408,3 +408,5 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
         state = run.i.modules.state(owner.name)
         if state is not None and name in state.rebound:
             run.write(engine.module_cell(state, name), value)
+    elif isinstance(owner, External):
+        run.event(node, "effect", f"sets {owner.dotted}.{name}", changed=bool(value & MARKS))

@@ -16,6 +16,7 @@ from assay.flow.reach.elements import (
     RUN,
     SOMETIMES,
     Known,
+    Seq,
     Value,
     joined,
     unmarked,
@@ -246,6 +247,20 @@ def _raise(run: Runner, node: ast.Raise) -> bool:
     return False
 
 
+def _delete(run: Runner, node: ast.Delete) -> bool:
+    """`del owner[key]`: that only one of two runs does it tells them apart."""
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            owner = run.evaluate(target.value)
+            run.evaluate(target.slice)
+            run.event(target, "value", "is removed", changed=bool(owner & MARKS))
+            for each in owner - MARKS:
+                cell = run.engine.attribute_cell(each, "[]") if isinstance(each, Seq) else None
+                if cell is not None and run.forked:
+                    run.write(cell, run.read(cell))
+    return True
+
+
 def _assert(run: Runner, node: ast.Assert) -> bool:
     yes, no = run.test(node.test)
     if not yes and no and run.engine.level(run.context) == ALWAYS:
@@ -463,5 +478,5 @@ STATEMENTS: Mapping[type[ast.stmt], Callable[[Runner, Any], bool]] = {
     ast.Nonlocal: _nonlocal,
     ast.Match: _match,
     ast.Pass: _pass,
-    ast.Delete: _pass,
+    ast.Delete: _delete,
 }

@@ -75,7 +75,6 @@ _ANSWERS = (
     "queue.",
     "traceback.",
     "psutil.",
-    "multiprocessing.shared_memory.",
     "multiprocessing.resource_tracker.",
     "pynvml.",
     "packaging.",
@@ -174,8 +173,8 @@ _ANSWERING = frozenset(
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
 _SETTING_LOGS = ("logging.config.", "logging.disable", "logging.captureWarnings")
 """Beginnings of what decides which lines are logged, and how."""
-_ACTING = frozenset({"json.dump", "random.seed", "random.setstate"})
-"""What does something, though most of its module only answers."""
+_ACTING = ("json.dump", "random.seed", "random.setstate", "time.sleep", "sys.set")
+"""Beginnings of what does something, though most of its module only answers."""
 _SAME_AGAIN = frozenset({"torch.cuda.set_device"})
 """Calls that set what is so already: that only run B makes one is nothing."""
 _FUNCTION_AND_OBJECT = 2
@@ -297,7 +296,7 @@ def effect_of(label: str, last: str) -> str:
     """What a call does: `effect`, `log`, or nothing."""
     if last in _LOGGING or label.startswith(_SETTING_LOGS):
         return "log"
-    if label in _ACTING:
+    if label.startswith(_ACTING) and label != "json.dumps":
         return "effect"
     if label == "torch.distributed.all_gather":  # of what ranks are, at the start; tensors go another way
         return ""
