@@ -15,8 +15,8 @@ from assay.flow import baseline
 WAYS = re.findall(
     r"^# ([\w-]+): (\w+)\n(.*?)(?=^# |\Z)", Path(__file__).with_name("effects.txt").read_text(), re.M | re.S
 )
-"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments. A missed one is taken
-for nothing, as docs/explanation/reach.md says; their number can only shrink.
+"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments. One that is missed
+is taken for nothing, as docs/explanation/reach.md says; their number can only shrink.
 """
 
 
