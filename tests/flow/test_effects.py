@@ -12,18 +12,39 @@ from tests.flow.small_engine import write
 from assay.facts import Facts
 from assay.flow import baseline
 
-WAYS = re.findall(
-    r"^# ([\w-]+): (\w+)\n(.*?)(?=^# |\Z)", Path(__file__).with_name("effects.txt").read_text(), re.M | re.S
+EFFECTS, VALUES = (
+    re.findall(
+        r"^# ([\w-]+): (\w+)\n(.*?)(?=^# |\Z)", Path(__file__).with_name(name).read_text(), re.M | re.S
+    )
+    for name in ("effects.txt", "values.txt")
 )
-"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments. One that is missed
-is taken for nothing, as docs/explanation/reach.md says; their number can only shrink.
+"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments, or the end of a `main`
+in which an option has chosen `n`. One that is missed is taken for nothing, as docs/explanation/reach.md says; their
+number can only shrink.
+"""
+BEFORE_VALUES = """
+import collections, contextlib, copy, dataclasses, enum, functools, itertools, json, math, operator, os, re
+import threading, typing
+G = 0
+def use(): return G
+def main(args):
+    n = 5 if args.fast else 6
 """
 
 
-@pytest.mark.parametrize(("expected", "body"), [pytest.param(*way, id=name) for name, *way in WAYS])
-def test_an_effect(tmp_path: Path, expected: str, body: str) -> None:
-    write(tmp_path, worker=f"import torch, zmq\n{body}")
+def _outcome(folder: Path, worker: str) -> str:
+    write(folder, worker=f"import torch, zmq\n{worker}")
     command = words("--model-path", "m")
-    run_a = baseline(engine_source(tmp_path), Facts(), command)
-    found = run_a.alternative([*command, *words("--fast")]).difference(("fast",))
-    assert found.outcome == {"effect": "effect", "missed": "none"}[expected]
+    run_a = baseline(engine_source(folder), Facts(), command)
+    return run_a.alternative([*command, *words("--fast")]).difference(("fast",)).outcome
+
+
+@pytest.mark.parametrize(("expected", "body"), [pytest.param(*way, id=name) for name, *way in EFFECTS])
+def test_an_effect(tmp_path: Path, expected: str, body: str) -> None:
+    assert _outcome(tmp_path, body) == {"effect": "effect", "missed": "none"}[expected]
+
+
+@pytest.mark.parametrize(("expected", "body"), [pytest.param(*way, id=name) for name, *way in VALUES])
+def test_a_way_of_a_value(tmp_path: Path, expected: str, body: str) -> None:
+    found = _outcome(tmp_path, BEFORE_VALUES + body)
+    assert found in {"effect": ("effect", "raises"), "missed": ("none",)}[expected]

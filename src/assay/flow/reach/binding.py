@@ -207,4 +207,7 @@ def _default_node(run: Runner, function: Closure, name: str, positional: list[st
                 node = default
     if isinstance(node, ast.Constant):
         return run.engine.elements.known(node.value)
-    return RUN if node is not None else None
+    if node is None:
+        return None
+    cell = run.engine.made(("default", node), run.context)
+    return (run.read(cell) if cell is not None else NOTHING) or RUN

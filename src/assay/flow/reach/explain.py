@@ -11,6 +11,7 @@ from assay.flow.reach.effects import Effect, Found
 from assay.flow.reach.elements import ALWAYS, MARKS, PERHAPS, SOMETIMES, Known
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.overlay import Overlay
+from assay.flow.reach.owners import PUT
 from assay.flow.reach.readers import Readers
 from assay.flow.report import is_plain, plain
 from assay.flow.resolution import Guard
@@ -20,9 +21,11 @@ MAX_STEPS = 40
 _MOST_GAPS = 8
 
 
-def _weight(effect: Effect) -> tuple[bool, bool, int]:
-    """What to name of several effects: one that happens, rather than a line of the log, and the surest."""
-    return effect.level >= SOMETIMES, effect.what != "log", effect.level
+def _weight(effect: Effect) -> tuple[bool, bool, bool, int]:
+    """What to name of several effects: one that happens, rather than a line of the log or an attribute that
+    perhaps only the tree itself reads, and the surest.
+    """
+    return effect.level >= SOMETIMES, effect.what != "log", effect.says != PUT, effect.level
 
 
 class Explainer:

@@ -118,6 +118,8 @@ def closure(run: Runner, node: Any) -> Value:
     context = run.context
     for name, value in run.env.items():
         run.share(name, value)
+    for default in (*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)):
+        run.write(run.engine.cell(("default", default)), run.evaluate(default))
     return run.engine.elements.one(("closure", node, context), lambda: Closure(node, context))
 
 

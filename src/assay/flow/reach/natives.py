@@ -298,8 +298,8 @@ def _opened(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywo
 
 
 def _filtered(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
-    _mapped(run, node, arguments, keywords)
-    return _collected("list")(run, node, arguments[1:], keywords)
+    kept = run.read(run.engine.attribute_cell(next(iter(_mapped(run, node, arguments, keywords))), "[]"))
+    return _collected("list")(run, node, arguments[1:], keywords) | (kept & MARKS)
 
 
 def _mapped(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:

@@ -333,6 +333,9 @@ def _bound_name(cls: Any, name: str) -> bool:
     )
 
 
+PUT = "is put into something from outside"
+
+
 def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     engine = run.engine
@@ -350,6 +353,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
             _store_known(run, node, each, name, value)
         elif isinstance(each, Thing):
             engine.hand_out(value)
+            run.event(node, "value", PUT, changed=bool(value & MARKS))
             run.write(engine.cell(("thing", name)), value)
             if each.label:
                 run.write(engine.cell(("thing", name, each.label)), value)

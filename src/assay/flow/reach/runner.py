@@ -34,6 +34,17 @@ _MAKING = frozenset({"__init__", "__post_init__"})
 """Functions that run once for each object."""
 
 
+_ASSIGNED_INSIDE: dict[ast.AST, frozenset[str]] = {}
+
+
+def _assigned_inside(node: ast.AST) -> frozenset[str]:
+    """The names of a function that functions inside of it may bind anew: `nonlocal name`."""
+    if node not in _ASSIGNED_INSIDE:
+        inner = (each.names for each in ast.walk(node) if isinstance(each, ast.Nonlocal))
+        _ASSIGNED_INSIDE[node] = frozenset(name for names in inner for name in names)
+    return _ASSIGNED_INSIDE[node]
+
+
 class Runner:
     """The state of one run through a context."""
 
@@ -252,7 +263,8 @@ class Runner:
     def lookup(self, name: str, node: ast.AST) -> Value:
         """What a name stands for."""
         if name in self.env and name not in self.globals:
-            return self.env[name]
+            shared = self.context.free.get(name) if name in _assigned_inside(self.context.node) else None
+            return joined(self.env[name], self.read(shared)) if shared is not None else self.env[name]
         if name not in self.globals:
             outer = self.context.parent
             while outer is not None:

@@ -416,7 +416,9 @@ def _define(run: Runner, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _class(run: Runner, node: ast.ClassDef) -> bool:
-    run.bind(node.name, RUN)
+    """A class inside of a function, which is not followed: it may differ with what is named in it."""
+    named = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    run.bind(node.name, RUN | marks(*(run.env[name] for name in named if name in run.env)))
     return True
 
 
@@ -431,7 +433,8 @@ def _nonlocal(run: Runner, node: ast.Nonlocal) -> bool:
 
 
 def _match(run: Runner, node: ast.Match) -> bool:
-    run.evaluate(node.subject)
+    differs = bool(marks(run.evaluate(node.subject)))
+    run.forked += differs
     level, env, path = run.level, run.env, run.path
     ends = [env]
     for case in node.cases:
@@ -443,6 +446,7 @@ def _match(run: Runner, node: ast.Match) -> bool:
         if run.block(case.body):
             ends.append(run.env)
     run.level, run.path = level, path
+    run.forked -= differs
     for each in ends:
         run.env = join_envs(run.env, each)
     return True
