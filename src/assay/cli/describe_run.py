@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.host_options import check_target, open_host
+from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.progress import Reporter
 from assay.errors import InputError
 from assay.facts import LiveDeployment, deployment_text, differences, read_live, read_live_url
@@ -39,6 +39,7 @@ def described(target: str, options: DescribeOptions) -> tuple[str, int]:
 
 
 def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[LiveDeployment, str]:
+    check_user(target, options)
     if target.startswith(("http://", "https://")):
         progress(f"asking {target}", 0, None)
         with open_host(None, options) as host:
@@ -47,7 +48,8 @@ def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[Li
     progress(f"looking at {target}", 0, None)
     with open_host(machine, options) as host:
         sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
-        return read_live(host, unit, sudo=sudo), re.sub(r"[^\w.-]", "-", unit.removesuffix(".service"))
+        live = read_live(host, unit, sudo=sudo, user=options.user)
+    return live, re.sub(r"[^\w.-]", "-", unit.removesuffix(".service"))
 
 
 def _config_file(out: Path | None, live: LiveDeployment) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.host_options import check_target, open_host
+from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
 from assay.deployment import Live, load_deployment
 from assay.engines import is_followed, server_of
@@ -36,16 +36,19 @@ if TYPE_CHECKING:
     from assay._value import Value
     from assay.cli.rollout_options import ApplyOptions, ChangeOptions, StatusOptions, UndoOptions
     from assay.deployment import Deployment
+    from assay.hosts import Host
 
 
 def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
     """Prepare, show the plan, carry it out."""
     asked = parse_change(change, options.without)
+    check_user(str(path), options)
     deployment = load_deployment(path, environment=os.environ, home=Path.home())
     live = check_permission(deployment)
     request = Request(
         id=new_id(),
         unit=live.unit,
+        user=live.user,
         change=asked,
         who=who(),
         why=options.why,
@@ -82,9 +85,9 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
 
 def stands(target: str, options: StatusOptions) -> tuple[str, int]:
     """What `assay status` prints, and its exit code."""
-    live = _live(target)
+    live = _live(target, options)
     with open_host(live.host, options) as host:
-        seen = status(Look(host, live.unit, url=live.url, model=live.model, patience=Patience(lost_s=0)))
+        seen = status(_look(host, live, Patience(lost_s=0)))
     marks = seen.marks
     fine = (
         seen.serves and (marks.armed is None or marks.switch) and not (marks.trial_file and not marks.armed)
@@ -104,11 +107,11 @@ def rolled_back(target: str, options: UndoOptions) -> str:
 
 
 def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
-    live = _live(target)
+    live = _live(target, options)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
-        look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
+        look = _look(host, live, patience)
 
         def shown(kind: str, body: Value) -> None:
             note(kind, body)
@@ -121,8 +124,13 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
 
 
-def _live(target: str) -> Live:
+def _look(host: Host, live: Live, patience: Patience) -> Look:
+    return Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+
+
+def _live(target: str, options: StatusOptions) -> Live:
     """Where it runs: as a deployment file says, or as is written."""
+    check_user(target, options)
     if target.endswith(".toml"):
         deployment = load_deployment(Path(target), environment=os.environ, home=Path.home())
         if deployment.live is None:
@@ -131,7 +139,7 @@ def _live(target: str) -> Live:
             )
         return deployment.live
     unit, host = check_target(target)
-    return Live(unit=unit, host=host)
+    return Live(unit=unit, user=options.user, host=host)
 
 
 def patience_of(options: ChangeOptions, *, trial_s: int) -> Patience:

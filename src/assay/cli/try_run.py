@@ -60,7 +60,7 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
             return text, _NOT_TRIED
         live = subject.live
         request = Request(
-            id=id, unit=live.unit, change=found.sifted.change, who=who(), why=options.why,
+            id=id, unit=live.unit, user=live.user, change=found.sifted.change, who=who(), why=options.why,
             approved_by=options.approved_by, url=live.url, model=live.model, patience=patience,
         )  # fmt: skip
         say("a token of the service as it is")

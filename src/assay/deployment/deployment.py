@@ -60,6 +60,8 @@ class Live(Value):
 
     unit: str
     """The systemd unit, `llm.service`."""
+    user: bool = False
+    """Whether it is of the own manager of the user who logs in there: `systemctl --user`."""
     host: str | None = None
     """The machine, as `ssh` names it; None: this one."""
     url: str | None = None

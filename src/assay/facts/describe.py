@@ -151,6 +151,8 @@ def _libraries(live: LiveDeployment) -> Iterator[str]:
 def _live(live: LiveDeployment) -> Iterator[str]:
     if live.unit:
         yield f"unit = {_text(live.unit.unit)}"
+        if live.user:
+            yield "user = true"
         if live.host != "this machine":
             yield f"host = {_text(live.host)}"
     if live.served:

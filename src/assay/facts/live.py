@@ -27,6 +27,8 @@ class LiveDeployment(Value):
     """The machine, as ssh names it; `this machine`."""
     unit: UnitState | None = None
     """The unit as systemd sees it."""
+    user: bool = False
+    """Whether the unit is of a user's own manager."""
     starts: tuple[StartCommand, ...] = ()
     """Its `ExecStart=`: what was asked for."""
     process: RunningProcess | None = None
@@ -66,30 +68,34 @@ class _Notes:
         self.lines.append(f"{what}: {error.message}" + (f" ({error.details[-1]})" if error.details else ""))
 
 
-def read_live(host: Host, unit: str, *, sudo: bool = False) -> LiveDeployment:
+def read_live(host: Host, unit: str, *, sudo: bool = False, user: bool = False) -> LiveDeployment:
     """Read a deployment that is a systemd unit. Nothing is changed; `sudo` is for the process's variables.
+
+    With `user` it is a unit of the own manager of the user who logs in there.
 
     Raises:
         CommandFailed: there is no such unit, or no systemd.
         InputError: that is not the full name of a unit.
         Unreachable: no connection.
     """
-    state = unit_state(host, unit)
+    state = unit_state(host, unit, user=user)
     if state.load_state == "not-found":
         raise CommandFailed(
-            f"{host.name} has no unit {unit}", hint="`systemctl list-units --type=service` lists them"
+            f"{host.name} has no unit {unit}",
+            hint=f"`systemctl{' --user' if user else ''} list-units --type=service` lists them",
         )
     notes = _Notes()
-    starts = start_commands(host, unit) if state.load_state == "loaded" else ()
+    starts = start_commands(host, unit, user=user) if state.load_state == "loaded" else ()
     process = _process(host, state, notes, sudo=sudo)
     words = _best_words(process, starts)
     url = url_of(words)
     return LiveDeployment(
         host=host.name,
         unit=state,
+        user=user,
         starts=starts,
         process=process,
-        processes=unit_processes(host, unit),
+        processes=unit_processes(host, unit, user=user),
         gpus=_gpus(host, notes),
         installed=_installed(host, words, notes),
         served=_served(host, url, words, notes) if url and process else None,

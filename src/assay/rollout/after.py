@@ -11,10 +11,10 @@ from assay._value import Value
 from assay.errors import ApplyFailed, CommandFailed, HostError, JournalError, Refused, RestoreFailed
 from assay.rollout import scripts
 from assay.rollout.apply import Note, OnStep, person_commands
-from assay.rollout.drop_in import layout
 from assay.rollout.failure import Failure
 from assay.rollout.machine import Machine, SwitchFired
 from assay.rollout.marks import Marks
+from assay.rollout.places import places_of
 from assay.rollout.plan import Outcome, Patience
 from assay.rollout.prepare import known_words, proven, service_of
 from assay.rollout.prove import StartFailed, Watch, until_token
@@ -58,7 +58,14 @@ class Look:
     """A unit with its marks, as the verbs after a rollout find it."""
 
     def __init__(
-        self, host: Host, unit: str, *, url: str | None, model: str | None, patience: Patience
+        self,
+        host: Host,
+        unit: str,
+        *,
+        url: str | None,
+        model: str | None,
+        patience: Patience,
+        user: bool = False,
     ) -> None:
         """Look; nothing is changed.
 
@@ -67,7 +74,7 @@ class Look:
             Refused: nobody says where the server answers.
         """
         self.patience = patience
-        self.machine = Machine(host, layout(unit), id="-", lost_s=patience.lost_s)
+        self.machine = Machine(host, places_of(host, unit, user=user), id="-", lost_s=patience.lost_s)
         self.state: UnitState = self.machine.state()
         self.marks = self.machine.marks()
         self.machine.id = self.marks.armed.id if self.marks.armed else self.marks.last or "-"
@@ -297,5 +304,5 @@ def _not_seen(look: Look, id: str, error: HostError | StartFailed, note: Note) -
     places = look.machine.layout
     return RestoreFailed(
         f"{look.called} was not seen to serve as before: {told}",
-        details=person_commands(places.unit, places.trial),
+        details=person_commands(places),
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.hosts import UnitState
+    from assay.rollout.drop_in import Layout
     from assay.rollout.plan import Plan
     from assay.rollout.prepare import Prepared
 
@@ -76,7 +77,7 @@ class _Run:
         self._cursor = self._machine.cursor()
         self._begin("arm")
         switch_s = str(self._patience.switch_s)
-        revert = scripts.REVERT.encode()
+        revert = self._machine.scoped(scripts.REVERT).encode()
         self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, _sum(revert), stdin=revert)
         self._renewed = time.monotonic()
         try:
@@ -304,7 +305,7 @@ class _Run:
         self._told(outcome)
         return RestoreFailed(
             f"{self._plan.host}: {self._plan.layout.unit} was not seen to serve as before: {outcome.message}",
-            details=(*outcome.lines, *person_commands(self._plan.layout.unit, self._plan.layout.trial)),
+            details=(*outcome.lines, *person_commands(self._plan.layout)),
             hint="where its switch is still there, it takes the change back by itself: see `assay status`",
         )
 
@@ -320,14 +321,15 @@ def _sum(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def person_commands(unit: str, trial: str) -> tuple[str, ...]:
-    """What a person runs on the machine, as root, to bring the service back."""
-    unit, trial = shlex.quote(unit), shlex.quote(trial)
+def person_commands(layout: Layout) -> tuple[str, ...]:
+    """What a person runs on the machine, as root or the unit's user, to bring the service back."""
+    unit, trial = shlex.quote(layout.unit), shlex.quote(layout.trial)
+    who, scope = ("that user", " --user") if layout.user else ("root", "")
     return (
-        "a person must look, on the machine, as root:",
-        f"  systemctl status {unit}; journalctl -u {unit} -n 100",
-        f"  rm -f {trial}; systemctl daemon-reload",
-        f"  systemctl reset-failed {unit}; systemctl restart {unit}",
+        f"a person must look, on the machine, as {who}:",
+        f"  systemctl{scope} status {unit}; journalctl{scope} -u {unit} -n 100",
+        f"  rm -f {trial}; systemctl{scope} daemon-reload",
+        f"  systemctl{scope} reset-failed {unit}; systemctl{scope} restart {unit}",
     )
 
 

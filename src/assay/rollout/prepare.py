@@ -16,8 +16,9 @@ from assay.facts import same_command
 from assay.hosts import Script
 from assay.rollout import scripts
 from assay.rollout.change import changed_words
-from assay.rollout.drop_in import drop_in, layout
+from assay.rollout.drop_in import drop_in
 from assay.rollout.machine import Machine
+from assay.rollout.places import places_of
 from assay.rollout.plan import Patience, Plan, steps_of
 from assay.rollout.token import Service, ask_token
 
@@ -39,6 +40,8 @@ class Request:
     """Name of the rollout: letters, digits and dashes."""
     unit: str
     """Which unit."""
+    user: bool = False
+    """Whether it is of the user's own manager."""
     change: Change
     """What shall be otherwise."""
     who: str
@@ -87,7 +90,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         NotReady: the service does not give a token now, so nobody could tell that it does so again.
         HostError: the machine could not be asked.
     """
-    patience, places = request.patience, layout(request.unit)
+    patience, places = request.patience, places_of(host, request.unit, user=request.user)
     machine = Machine(host, places, id=request.id, lost_s=patience.lost_s)
     has_tools(host)
     state = sound(machine.state(), host.name)

@@ -11,6 +11,12 @@ ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED = 10, 12, 13, 1
 """Exit statuses: another rollout is under way; ours is over; its timer is gone; a trial without marks is
 there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted."""
 
+USER = r"""
+scope=--user
+systemctl() { command systemctl --user "$@"; }
+"""
+"""Goes before each of the others where the unit is of a user's own manager."""
+
 _HEAD = r"""
 set -eu
 umask 077
@@ -31,7 +37,7 @@ _ARM = r"""
 arm() {
   systemctl stop "$1.timer" 2>/dev/null || :
   systemctl reset-failed "$1.service" 2>/dev/null || :
-  systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
+  systemd-run ${scope-} --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
     --timer-property=IgnoreOnIsolate=yes --timer-property=StartLimitIntervalSec=0 \
     --property=IgnoreOnIsolate=yes --property=StartLimitIntervalSec=0 \
     --property=Restart=on-failure --property=RestartSec=3 \

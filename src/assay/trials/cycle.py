@@ -214,6 +214,7 @@ class _Cycle:
             url=service.url,
             model=service.model,
             patience=self._plan.patience,
+            user=self._plan.layout.user,
         )
 
     def _ended(self, tried: Tried, choice: Choice) -> Tried:

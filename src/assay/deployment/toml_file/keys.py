@@ -146,6 +146,14 @@ KEYS: tuple[Key, ...] = (
         'flashinfer-python = "0.6.7"',
     ),
     Key("live", "unit", "text", "required", "The systemd service that serves.", 'unit = "llm.service"'),
+    Key(
+        "live",
+        "user",
+        "true or false",
+        "`false`",
+        "Whether it is a unit of the user who logs in there: `systemctl --user`.",
+        "user = true",
+    ),
     Key("live", "host", "text", "this machine", "The machine, as `ssh` names it.", 'host = "gpu1"'),
     Key(
         "live",

@@ -230,7 +230,8 @@ def _read_live(top: Section) -> Live | None:
         section.fault("host", f"expected the name of a host, got {got(host)}")
     if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
         section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
-    return Live(unit=unit, host=host, url=url, model=model) if unit else None
+    user = bool(section.flag("user"))
+    return Live(unit=unit, user=user, host=host, url=url, model=model) if unit else None
 
 
 def _sentence(error: InputError) -> str:
