@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
-from assay.deployment import Live, load_deployment
+from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
 from assay.rollout import (
@@ -51,6 +51,7 @@ def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
         user=live.user,
         change=asked,
         who=who(),
+        hooks=deployment.hooks,
         why=options.why,
         approved_by=options.approved_by,
         url=live.url,
@@ -85,12 +86,15 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
 
 def stands(target: str, options: StatusOptions) -> tuple[str, int]:
     """What `assay status` prints, and its exit code."""
-    live = _live(target, options)
+    live, hooks = _live(target, options)
     with open_host(live.host, options) as host:
-        seen = status(_look(host, live, Patience(lost_s=0)))
+        seen = status(_look(host, live, hooks, Patience(lost_s=0)))
     marks = seen.marks
     fine = (
-        seen.serves and (marks.armed is None or marks.switch) and not (marks.trial_file and not marks.armed)
+        seen.serves
+        and (marks.armed is None or marks.switch)
+        and not (marks.trial_file and not marks.armed)
+        and not (marks.drained and not marks.armed)
     )
     text = reports.status_json(seen) if options.json else reports.status_text(seen)
     return text, 0 if fine else 1
@@ -107,11 +111,11 @@ def rolled_back(target: str, options: UndoOptions) -> str:
 
 
 def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
-    live = _live(target, options)
+    live, hooks = _live(target, options)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
-        look = _look(host, live, patience)
+        look = _look(host, live, hooks, patience)
 
         def shown(kind: str, body: Value) -> None:
             note(kind, body)
@@ -124,12 +128,13 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
 
 
-def _look(host: Host, live: Live, patience: Patience) -> Look:
-    return Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+def _look(host: Host, live: Live, hooks: Hooks, patience: Patience) -> Look:
+    look = Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+    return look.hooked(hooks, who=who())
 
 
-def _live(target: str, options: StatusOptions) -> Live:
-    """Where it runs: as a deployment file says, or as is written."""
+def _live(target: str, options: StatusOptions) -> tuple[Live, Hooks]:
+    """Where it runs, and what is run around a restart: as a deployment file says, or as is written."""
     check_user(target, options)
     if target.endswith(".toml"):
         deployment = load_deployment(Path(target), environment=os.environ, home=Path.home())
@@ -137,9 +142,9 @@ def _live(target: str, options: StatusOptions) -> Live:
             raise InputError(
                 f"{target} does not say where it runs", hint="write [live], as `assay describe` does"
             )
-        return deployment.live
+        return deployment.live, deployment.hooks
     unit, host = check_target(target)
-    return Live(unit=unit, user=options.user, host=host)
+    return Live(unit=unit, user=options.user, host=host), Hooks()
 
 
 def patience_of(options: ChangeOptions, *, trial_s: int) -> Patience:

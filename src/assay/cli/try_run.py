@@ -20,7 +20,7 @@ from assay.cli.progress import Reporter
 from assay.cli.rollout_check import ask_its_parser, tell_of_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
-from assay.deployment import parse_engine
+from assay.deployment import Hooks, parse_engine
 from assay.engines import settings_drawn_at_start
 from assay.errors import InputError, Refused, SourceError
 from assay.rollout import Request, parse_change, prepare
@@ -59,9 +59,10 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
             text = reports.try_json(id, found.sifted) if options.json else reports.try_text(found.sifted)
             return text, _NOT_TRIED
         live = subject.live
+        hooks = called.deployment.hooks if called.deployment else Hooks()
         request = Request(
             id=id, unit=live.unit, user=live.user, change=found.sifted.change, who=who(), why=options.why,
-            approved_by=options.approved_by, url=live.url, model=live.model, patience=patience,
+            approved_by=options.approved_by, hooks=hooks, url=live.url, model=live.model, patience=patience,
         )  # fmt: skip
         say("a token of the service as it is")
         prepared = prepare(host, request)

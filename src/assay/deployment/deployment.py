@@ -55,6 +55,17 @@ class Trials(Value):
     """The hosts where, as `ssh` names them."""
 
 
+class Hooks(Value):
+    """Commands of the user's around a restart, run where assay runs: lists of words, no shell."""
+
+    drain: tuple[str, ...] = ()
+    """Takes the server out of its balancer, and returns when its last requests have ended."""
+    undrain: tuple[str, ...] = ()
+    """Puts it back."""
+    timeout_s: float = 300.0
+    """How long each may take."""
+
+
 class Live(Value):
     """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
 
@@ -93,3 +104,5 @@ class Deployment(Value):
     """Where trials may run."""
     live: Live | None = None
     """Where it runs; None if the file does not say."""
+    hooks: Hooks = Hooks()
+    """What is run around a restart."""

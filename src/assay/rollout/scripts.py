@@ -295,6 +295,16 @@ previous_is_last
 )
 """Takes a promoted change back: the file that was there before it, or none."""
 
+DRAINED = (
+    _HEAD
+    + r"""
+mkdir -p -m 700 "$var"
+printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$var/drained"
+"""
+)
+"""`$8`: who. Where a balancer sends nothing any more: that outlives a reboot, so the mark does, too."""
+UNDRAINED = _HEAD + 'rm -f -- "$var/drained"\n'
+
 MARKS = (
     _HEAD
     + r"""
@@ -304,6 +314,7 @@ say reverted "$run/reverted"
 say trial "$run/trial"
 say until "$run/until"
 say last "$var/last"
+say drained "$var/drained"
 for mark in touched promoting; do [ ! -e "$run/$mark" ] || echo "$mark"; done
 [ ! -e "$trial" ] || echo trial-file
 [ ! -e "$kept" ] || echo kept-file
