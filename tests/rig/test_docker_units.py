@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
 
 from assay._value import Value
+from assay.cli import main
 from assay.errors import ApplyFailed, Refused
 from assay.rollout import (
     Look,
@@ -217,3 +219,27 @@ def test_containers_that_cannot_be_followed(rig: Rig, old: str, new: str, why: s
         assert why in caught.value.message or "does not run" in caught.value.message
     finally:
         rig.inside("sh", "-c", "docker ps -q | xargs -r docker rm -f")
+
+
+def test_a_container_is_described(rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ssh = ("--ssh-config", str(rig.config))
+    file = tmp_path / "box.toml"
+    assert main(["describe", f"docker:{NAME}@rig1", *ssh, "-o", str(file)]) == 0
+    text = file.read_text()
+    assert 'engine = "sglang==0.5.10"' in text
+    assert "# it runs in image standin:1" in text
+    assert "PYTHONDONTWRITEBYTECODE" not in text, "of its variables only those on the list are read"
+    assert 'torch = "2.9.1+cu129"' in text
+    assert (tmp_path / "box-config.json").exists()
+    assert f"{NAME} on rig1: running" in capsys.readouterr().out
+    assert main(["describe", f"docker:{NAME}@deploy@rig1", "--sudo", "--json", *ssh]) == 0
+    said = capsys.readouterr()
+    seen = json.loads(said.out)
+    assert seen["container"]["name"] == NAME
+    assert seen["container"]["own_network"] is False
+    assert seen["running"][:3] == ["/opt/venv/bin/python3", "-m", "sglang.launch_server"]
+    assert seen["served"]["models"][0]["name"] == "tiny"
+    for secret in (service.KEY, service.TOKEN):
+        assert secret not in text + said.out + said.err
+    assert main(["describe", "docker:nosuch@rig1", *ssh]) == 4
+    assert "says nothing of a container nosuch" in capsys.readouterr().err

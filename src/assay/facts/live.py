@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._value import Value
 from assay.engines import key_of, model_of, url_of
 from assay.errors import CommandFailed, HostError
+from assay.facts.container import ContainerState, read_container
 from assay.facts.gpus import GpuState, read_gpus
 from assay.facts.installed import Distribution, environment_of, read_installed
 from assay.facts.process import RunningProcess, read_process
@@ -31,6 +34,8 @@ class LiveDeployment(Value):
     """Whether the unit is of a user's own manager."""
     starts: tuple[StartCommand, ...] = ()
     """Its `ExecStart=`: what was asked for."""
+    container: ContainerState | None = None
+    """The container, where it is one and no unit."""
     process: RunningProcess | None = None
     """Its main process: what runs."""
     processes: tuple[int, ...] = ()
@@ -104,6 +109,61 @@ def read_live(host: Host, unit: str, *, sudo: bool = False, user: bool = False) 
     )
 
 
+def read_live_container(host: Host, runtime: str, name: str, *, sudo: bool = False) -> LiveDeployment:
+    """Read a deployment that is a container of docker, podman or nerdctl. Nothing is changed or run in it.
+
+    `sudo` is for its engine, and for the process and the files in it.
+
+    Raises:
+        CommandFailed: there is no such container.
+        InputError: that can be no container's name.
+        Unreachable: no connection.
+    """
+    state = read_container(host, runtime, name, sudo=sudo)
+    notes = _Notes()
+    if state.pid is None:
+        notes.lines.append(f"container {state.name} does not run: it is {state.status}")
+    process = None
+    if state.pid is not None:
+        try:
+            process = read_process(host, state.pid, sudo=sudo)
+        except CommandFailed as error:
+            notes.add("the running process", error)
+    asked = RunningProcess(pid=state.pid or 0, words=state.words, environment=())
+    # an init before the server has its words, too; what the engine was told is the server's command alone
+    process = msgspec.structs.replace(process or asked, words=state.words)
+    url = state.reached(url_of(state.words))
+    inside = f"/proc/{state.pid}/root" if state.pid else None
+    return LiveDeployment(
+        host=host.name,
+        container=state,
+        process=process,
+        gpus=_gpus(host, notes),
+        installed=_installed_in(host, state.words, inside, notes, sudo=sudo) if inside else (),
+        served=_served(host, url, state.words, notes) if url and state.pid else None,
+        config_text=_config(host, model_of(state.words), notes, sudo=sudo, inside=inside) if inside else None,
+        notes=tuple(notes.lines),
+    )
+
+
+def _installed_in(
+    host: Host, words: Sequence[str], inside: str, notes: _Notes, *, sudo: bool
+) -> tuple[Distribution, ...]:
+    """Those of the environment that the words name, else of the places where images have them."""
+    prefixes = [prefix] if (prefix := environment_of(words)) else ["/usr/local", "/opt/venv", "/usr"]
+    found: tuple[Distribution, ...] = ()
+    for prefix in prefixes:
+        try:
+            listed = read_installed(host, f"{inside}{prefix}", sudo=sudo)
+        except CommandFailed as error:
+            notes.add("installed packages", error)
+            return ()
+        found += tuple(
+            msgspec.structs.replace(each, folder=each.folder.removeprefix(inside)) for each in listed
+        )
+    return found
+
+
 def read_live_url(host: Host, url: str, *, key: Secret | None = None) -> LiveDeployment:
     """Read what a server says of itself, asked from the machine `host`.
 
@@ -164,11 +224,15 @@ def _served(host: Host, url: str, words: Sequence[str], notes: _Notes) -> Served
         return None
 
 
-def _config(host: Host, model: str | None, notes: _Notes, *, sudo: bool) -> str | None:
+def _config(
+    host: Host, model: str | None, notes: _Notes, *, sudo: bool, inside: str | None = None
+) -> str | None:
     if model is None or not model.startswith("/"):
         return None
     try:
-        return host.read(f"{model.rstrip('/')}/config.json", sudo=sudo, limit_bytes=16 << 20).decode()
+        return host.read(
+            f"{inside or ''}{model.rstrip('/')}/config.json", sudo=sudo, limit_bytes=16 << 20
+        ).decode()
     except CommandFailed as error:
         notes.add("the model's config.json", error)
     except UnicodeDecodeError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assay._value import Value
 from assay.engines import server_of, value_of
 from assay.errors import Refused
+from assay.facts import CONTAINER_RUNTIMES
 from assay.hosts import Script
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from assay.rollout.machine import Machine
 
-_RUNTIMES = ("docker", "podman", "nerdctl")
 _DETACHED = re.compile(r"--detach(?:=true)?|-[itPq]*d[itPq]*")
 # the container's first process is started by its runtime, not by the unit, so the unit's group lacks it
 _PROCESSES = r"""
@@ -52,7 +52,7 @@ def container_of(words: Sequence[str]) -> Container | None:
     Raises:
         Refused: nobody could tell which one it is, or the unit does not end with it.
     """
-    if not words or words[0].rsplit("/", 1)[-1] not in _RUNTIMES:
+    if not words or words[0].rsplit("/", 1)[-1] not in CONTAINER_RUNTIMES:
         return None
     server = server_of(words)
     around = words[: len(words) - len(server.arguments)] if server else words
