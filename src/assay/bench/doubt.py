@@ -35,6 +35,10 @@ Code = Literal[
     "drift",
     "two-groups",
     "endless-stream",
+    "other-engine",
+    "other-model",
+    "synthetic-acceptance",
+    "off-baseline",
 ]
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from assay._secret import Secret
 from assay._value import Value
+from assay.bench.baseline import off_baseline
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
 from assay.bench.doubt import Doubt
@@ -24,6 +25,7 @@ from assay.bench.parse import parsed
 from assay.bench.prompts import RandomPrompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
+from assay.bench.results import RunFile
 from assay.bench.server_doubts import server_doubts
 from assay.bench.server_metrics import ServerReport
 from assay.bench.source import Prompts, Source, shares_prefixes
@@ -49,7 +51,7 @@ class Workload(Value):
 
 
 class Limits(Value):
-    """When to give up, what to ask of the server beside the load, and where to write meanwhile."""
+    """When to give up, what to ask of the server or hold against it, and where to write meanwhile."""
 
     stall_s: float = 60.0
     """Seconds without a byte from anyone, with requests in flight."""
@@ -59,6 +61,10 @@ class Limits(Value):
     """Where the server's metrics are, path and all; `None`: nobody asks."""
     flush: bool = False
     """Empty the prefix cache before each rung."""
+    known: tuple[Doubt, ...] = ()
+    """Doubts that hold of every rung, known before anything is sent."""
+    baseline: tuple[RunFile, ...] = ()
+    """Earlier runs of the same deployment, asked the same."""
     scratch: str | None = None
     """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
@@ -140,7 +146,7 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
                 raise _nothing_measured(where, report)
             rung = _rung(number, level, report, records, repeated)
             more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
-            more += drift(rungs, rung)
+            more += [*drift(rungs, rung), *off_baseline(rung, limits.baseline), *limits.known]
             rung = _doubted(rung, server, more, shared=shares_prefixes(workload.prompts))
             rungs.append(rung)
             if not rung.metrics.completed and rung.ended == "complete":

@@ -171,6 +171,10 @@ class BenchOptions(LoadOptions):
         The server's port.
     model
         The model's name. Default: the first that the server's /v1/models names.
+    deployment
+        The deployment file of this server: another engine or model, or drafts accepted by dice, is a doubt.
+    baseline
+        Earlier results of this server: a rung that differs from them beyond their noise is a doubt.
     result_dir
         Folder of the results.
     result_filename
@@ -187,6 +191,8 @@ class BenchOptions(LoadOptions):
     host: str = "127.0.0.1"
     port: int = 8000
     model: str | None = None
+    deployment: Annotated[Path | None, Parameter(name=("--deployment", "-d"))] = None
+    baseline: str | None = None
     result_dir: Path = Path()
     result_filename: Annotated[str | None, Parameter(name=("--result-filename", "--output-file"))] = None
     save_detailed: Annotated[
