@@ -19,6 +19,7 @@ from assay.bench.datasets import OwnPrompts, ShareGptPrompts, TracePrompts
 from assay.bench.doubt import Doubt
 from assay.bench.fit import fitted
 from assay.bench.goodput import Goodput, Slos, slos
+from assay.bench.gpus import GpuReport, tokens_per_joule
 from assay.bench.identity import Meant, Said, asked_who, identity_doubts
 from assay.bench.job import Ended, Report
 from assay.bench.level import Level
@@ -50,6 +51,7 @@ __all__ = [
     "Endpoint",
     "Failures",
     "Goodput",
+    "GpuReport",
     "Json",
     "Level",
     "Limits",
@@ -100,6 +102,7 @@ __all__ = [
     "slos",
     "summary_json",
     "target",
+    "tokens_per_joule",
     "trace_length",
     "work_of",
     "write_records",

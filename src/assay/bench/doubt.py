@@ -39,6 +39,8 @@ Code = Literal[
     "other-model",
     "synthetic-acceptance",
     "off-baseline",
+    "throttled",
+    "power-capped",
 ]
 
 

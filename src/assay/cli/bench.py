@@ -49,6 +49,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
         stall_s=options.stall_timeout,
         metrics=bench_plan.metrics(options, where),
         flush=options.flush_cache,
+        gpus=bench_plan.is_here(where) if options.gpu_telemetry is None else options.gpu_telemetry,
         known=other_than_meant(options.deployment, where, key),
     )
     workload = bench_plan.workload(options, model)

@@ -41,6 +41,11 @@ def where(options: BenchOptions) -> Target:
     return target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
 
 
+def is_here(server: Target) -> bool:
+    """Whether the server's address is of this machine, as far as it can be seen."""
+    return server.host in ("localhost", "127.0.0.1", "::1")
+
+
 def metrics(options: LoadOptions, server: Target) -> Target | None:
     """Where the server's metrics are."""
     if options.metrics_url is None:

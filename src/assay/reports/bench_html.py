@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from assay.bench import DEFINITIONS, RequestRecord, Rung, RunInfo
+from assay.bench import DEFINITIONS, RequestRecord, Rung, RunInfo, tokens_per_joule
 from assay.reports.charts import Points, line_chart
 from assay.reports.harmless import printable
 from assay.stats import quantile
@@ -146,7 +146,8 @@ def _rung(rung: Rung, records: Sequence[RequestRecord]) -> str:
     )
     return (
         f"<h2>{_text(rung.level.name)}</h2><p>{found.completed} completed, {found.failed} failed in "
-        f"{found.duration_s:.1f} s</p><ul>{failures}</ul>{_goodput(rung)}{_server(rung)}{''.join(charts)}"
+        f"{found.duration_s:.1f} s</p><ul>{failures}</ul>{_goodput(rung)}{_server(rung)}{_gpus(rung)}"
+        + "".join(charts)
     )
 
 
@@ -158,6 +159,19 @@ def _goodput(rung: Rung) -> str:
     return (
         f"<p>Goodput: {kept.request_goodput:.4g} requests/s, {kept.attainment:.1%} within {_text(asked)}.</p>"
     )
+
+
+def _gpus(rung: Rung) -> str:
+    """What the GPUs in use did."""
+    used = [each for each in rung.gpus if each.used]
+    watts = [each.power_mean_w for each in used if each.power_mean_w is not None]
+    if not watts:
+        return ""
+    per_joule = tokens_per_joule(rung.metrics.output_tokens, rung.gpus)
+    tokens = "" if per_joule is None else f", {per_joule:.3g} output tokens a joule"
+    hottest = max((each.temperature_most_c or 0 for each in used), default=0)
+    names = _text(", ".join(sorted({each.name for each in used})))
+    return f"<p>{len(used)} GPUs ({names}) took {sum(watts):.0f} W{tokens}, at most {hottest} C.</p>"
 
 
 def _server(rung: Rung) -> str:
