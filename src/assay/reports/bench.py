@@ -113,10 +113,12 @@ def _gpus(rung: Rung) -> list[str]:
     if watts:
         per_joule = tokens_per_joule(rung.metrics.output_tokens, rung.gpus)
         told = "" if per_joule is None else f"  {per_joule:.3g} output tokens a joule"
-        lines.append(_row(f"power of {len(watts)} GPUs, W", (_number(sum(watts)), told)))
+        lines.append(
+            _row(f"power of {len(watts)} GPU{'s' * (len(watts) > 1)}, W", (_number(sum(watts)), told))
+        )
     if clocks:
         hottest = max((each.temperature_most_c or 0 for each in used), default=0)
-        lines.append(_row("their clock, MHz", (_number(sum(clocks) / len(clocks)), f"  at most {hottest} C")))
+        lines.append(_row("clock, MHz", (_number(sum(clocks) / len(clocks)), f"  at most {hottest} C")))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 
@@ -13,7 +14,7 @@ from assay.stats import quantile
 _CURVE, _WINDOWS = 100, 80
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:.6rem 0}
+table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
 td,th{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}
 figure{display:inline-block;width:29rem;max-width:100%;margin:.4rem .4rem .8rem 0;vertical-align:top}
@@ -171,7 +172,8 @@ def _gpus(rung: Rung) -> str:
     tokens = "" if per_joule is None else f", {per_joule:.3g} output tokens a joule"
     hottest = max((each.temperature_most_c or 0 for each in used), default=0)
     names = _text(", ".join(sorted({each.name for each in used})))
-    return f"<p>{len(used)} GPUs ({names}) took {sum(watts):.0f} W{tokens}, at most {hottest} C.</p>"
+    gpus = "one GPU" if len(used) == 1 else f"{len(used)} GPUs"
+    return f"<p>{gpus} ({names}) took {sum(watts):.0f} W{tokens}, at most {hottest} C.</p>"
 
 
 def _server(rung: Rung) -> str:
@@ -194,7 +196,7 @@ def _shares(values: Sequence[float]) -> Points:
 
 
 def _timeline(done: Sequence[RequestRecord], records: Sequence[RequestRecord]) -> tuple[Points, Points]:
-    """Tokens a second in equal windows, and requests in flight in the middle of each."""
+    """Tokens a second in equal windows, and the mean of requests in flight in each."""
     began = min((each.sent_ns for each in records), default=0)
     ended = max((each.last_byte_ns for each in records), default=0)
     width = (ended - began) / _WINDOWS
@@ -205,13 +207,11 @@ def _timeline(done: Sequence[RequestRecord], records: Sequence[RequestRecord]) -
         weight = (each.completion_tokens or 0) / len(each.events_ns)
         for at in each.events_ns:
             counts[int((at - began) / width)] += weight
-    middles = [(at + 0.5) * width for at in range(_WINDOWS)]
-    flying = [
-        sum(each.sent_ns - began <= middle < max(each.last_byte_ns, each.sent_ns) - began for each in records)
-        for middle in middles
-    ]
-    seconds = [middle / 1e9 for middle in middles]
+    flying = [0.0] * _WINDOWS
+    for each in records:
+        first, last = (each.sent_ns - began) / width, (max(each.last_byte_ns, each.sent_ns) - began) / width
+        for at in range(int(first), min(math.ceil(last), _WINDOWS)):
+            flying[at] += min(last, at + 1) - max(first, at)
+    seconds = [(at + 0.5) * width / 1e9 for at in range(_WINDOWS)]
     rates = [count * 1e9 / width for count in counts[:_WINDOWS]]
-    return list(zip(seconds, rates, strict=True)), [
-        (at, float(n)) for at, n in zip(seconds, flying, strict=True)
-    ]
+    return list(zip(seconds, rates, strict=True)), list(zip(seconds, flying, strict=True))
