@@ -40,6 +40,7 @@ Code = Literal[
     "synthetic-acceptance",
     "off-baseline",
     "throttled",
+    "through-proxy",
     "power-capped",
 ]
 

@@ -16,7 +16,7 @@ from assay.bench.baseline import off_baseline
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
 from assay.bench.doubt import Doubt
-from assay.bench.doubts import doubts, drift, prompts_repeated
+from assay.bench.doubts import doubts, drift, prompts_repeated, through_proxy
 from assay.bench.flush import flush_cache
 from assay.bench.gpus import GpuReport, GpuWatch, gpu_doubts, load_nvml
 from assay.bench.job import Ended, Job, Report
@@ -142,16 +142,15 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
                 report = drive(job, spool, _for(level, progress))
                 ended.enter_context(undisturbed())
             if report.error:
-                raise NotReady(
-                    f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
-                )
+                raise _not_ready(where, report)
             server, gpus = watch.report(), gpu_watch.report(report.began_ns, report.ended_ns)
             warm_ups, records = _records(spool, report, prompts, level, _secrets(workload.sending, key))
             if not records:
                 raise _nothing_measured(where, report)
             rung = _rung(number, level, report, records, repeated)
             rung = msgspec.structs.replace(rung, server=server, gpus=gpus)
-            more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
+            more = [*through_proxy(where)]
+            more += server_doubts(server, records, warm_ups, rung.metrics) if server else ()
             more += [*gpu_doubts(gpus), *drift(rungs, rung), *off_baseline(rung, limits.baseline)]
             rung = _doubted(rung, (*more, *limits.known), shared=shares_prefixes(workload.prompts))
             rungs.append(rung)
@@ -199,8 +198,10 @@ def _job(
     limits: Limits,
 ) -> Job:
     return Job(
-        host=where.host,
-        port=where.port,
+        host=where.reached.host,
+        port=where.reached.port,
+        connect=where.connect,
+        server=where.host,
         tls=where.scheme == "https",
         verify=where.verify,
         requests=requests,
@@ -271,6 +272,10 @@ def _rung(
         began_ns=report.began_ns,
         ended_ns=report.ended_ns,
     )
+
+
+def _not_ready(where: Target, report: Report) -> NotReady:
+    return NotReady(f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?")
 
 
 def _nothing_measured(where: Target, report: Report) -> BaseException:

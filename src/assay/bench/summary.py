@@ -72,6 +72,7 @@ def summary_json(info: RunInfo, rungs: Sequence[Rung], details: _Details = ()) -
         "assay": info.assay,
         "date": info.started,
         "base_url": info.where.url,
+        "proxy": info.where.proxy.url if info.where.proxy else None,
         "endpoint": sending.endpoint,
         "model_id": sending.model,
         "seed": info.workload.seed,
