@@ -65,6 +65,10 @@ def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
         "class Two:\n    def __init__(self):\n        self.a = A(zmq.a())\n        self.b = A(zmq.b())\n"
         "def main(args):\n    two = Two()\n    zmq.send(two.a.n if args.fast else two.b.n)\n"
         "    chosen = two.a if args.fast else two.b\n    zmq.send(chosen)",
+        # an asynchronous function of which all arguments are known
+        "import asyncio\nclass A:\n    async def go(self, url): zmq.connect(url)\n"
+        "async def start(args):\n    a = A()\n    if args.fast: await a.go('there')\n"
+        "def main(args): asyncio.run(start(args))",
         # a function that something outside may call at any time
         "def main(args):\n    zmq.call_me(lambda: args.fast and zmq.send(1))",
     ],
@@ -218,3 +222,38 @@ def test_a_rank_without_a_device_ends_the_start(tmp_path: Path) -> None:
     for gap, outcome in ((41, "effect"), (42, "raises")):
         run_b = run_a.alternative([*command, *words("--decode-gap", str(gap))])
         assert run_b.difference(("decode_gap",)).outcome == outcome
+
+
+def test_a_line_of_the_log_in_a_function_of_which_everything_is_known(compare: Compare) -> None:
+    found = compare(
+        "import logging\nlogger = logging.getLogger(__name__)\nTABLE = {'a': 1}\n"
+        "def look(name):\n    if name not in TABLE: logger.warning(f'no {name}')\n"
+        "    return TABLE.get(name)\n"
+        "def main(args):\n    if args.fast: look('b')\n    zmq.loop()",
+        "--fast",
+    )
+    assert (found.outcome, found.what) == ("effect", "log")
+
+
+@pytest.mark.parametrize(
+    ("is_single", "test", "outcome"),
+    [
+        ("True", "it.args.fast", "effect"),
+        ("True", "args.fast", "effect"),
+        ("True", "args.decode_gap == 7 and it.args.fast", "none"),
+        ("args.fast", "args.decode_gap == 7", "effect"),  # in run A another process reads its own
+    ],
+)
+def test_an_object_of_the_web_framework_holds_what_was_put_there(
+    compare: Compare, is_single: str, test: str, outcome: str
+) -> None:
+    found = compare(
+        "import zmq\nfrom fastapi import FastAPI\n"
+        "async def lifespan(it: FastAPI):\n"
+        "    args = it.args if getattr(it, 'is_single', False) else zmq.args()\n"
+        f"    if {test}: zmq.send(1)\n    yield\n"
+        "app = FastAPI(lifespan=lifespan)\n"
+        f"def main(args):\n    app.is_single = {is_single}\n    app.args = args\n    zmq.serve(app)",
+        "--fast",
+    )
+    assert found.outcome == outcome

@@ -20,6 +20,11 @@ MAX_STEPS = 40
 _MOST_GAPS = 8
 
 
+def _weight(effect: Effect) -> tuple[bool, bool, int]:
+    """What to name of several effects: one that happens, rather than a line of the log, and the surest."""
+    return effect.level >= SOMETIMES, effect.what != "log", effect.level
+
+
 class Explainer:
     """Explains one analysis."""
 
@@ -129,7 +134,7 @@ class Explainer:
         """What the comparison of B with A came to."""
         if found.death is not None:
             return self._raises(found.death, overlay, fields)
-        best = max(found.effects, key=lambda each: (each.level, each.what != "log"), default=None)
+        best = max(found.effects, key=_weight, default=None)
         if best is not None and best.level >= SOMETIMES:
             return self._effect(best, overlay, fields)
         if best is not None:

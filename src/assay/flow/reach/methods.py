@@ -67,7 +67,8 @@ def _of_known(
     values = [*arguments, *keywords.values()]
     if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
         if name in _LOGS:
-            run.event(node, "log", "logs")
+            if name != "debug":  # which nobody sees as servers are run
+                run.event(node, "log", "logs")
             return run.engine.elements.known(None)
         return vague(values)
     if receiver.value is dict and name == "fromkeys":

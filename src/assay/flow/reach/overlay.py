@@ -190,7 +190,7 @@ class Overlay:
     def own(self, fold: Fold) -> Fold:
         """A strict evaluation of run B, with what it read named as run A names it."""
         reads = frozenset((self._back.get(owner, owner), name) for owner, name in fold.reads)
-        return Fold(fold.value, fold.raw, reads, fold.operands)
+        return fold.with_value(fold.value, fold.raw, reads)
 
     def refold(self, key: Hashable, old: Fold, evaluate: Callable[[], Fold]) -> Fold:
         """Evaluate again what depends on something that differs."""
@@ -200,9 +200,9 @@ class Overlay:
             a, b = old.raw, found.raw
             if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and old.value:
                 self._pair(a, b)
-                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+                found = found.with_value(old.value, b, found.reads | old.reads)
             elif old.value and found.value and alike(a, b):
-                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+                found = found.with_value(old.value, b, found.reads | old.reads)
             self._folds[key] = found
         return found
 

@@ -26,6 +26,7 @@ from assay.flow.reach.elements import (
     Seq,
     Thing,
     Value,
+    is_object,
     is_plain,
     joined,
 )
@@ -108,11 +109,7 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Obj):
         return of_object(run, node, each, name, has_default=has_default)
     if isinstance(each, Thing):
-        if each is RUNTIME and engine.overlay is None and name in engine.fields:
-            engine.unbound.setdefault(name, {})[node] = run.context
-        made = engine.elements.thing(f"?.{name}")
-        cell = engine.made(("thing", name), run.context)
-        return joined(made, run.read(cell)) if cell is not None else made
+        return _of_thing(run, node, each, name, has_default=has_default)
     if isinstance(each, Doubt):
         return frozenset({each})
     if isinstance(each, Seq):
@@ -121,6 +118,23 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Method | Closure) and name == "__name__":
         return RUN
     return RUN
+
+
+def _of_thing(run: Runner, node: ast.AST, each: Thing, name: str, *, has_default: bool) -> Value:
+    """An attribute of something from outside. What the tree itself put there under a name is all that there
+    is, where the tree asks whether it is there, or put objects of its own there: no library does.
+    """
+    engine = run.engine
+    own = engine.made(("thing", name, each.label), run.context) if each.label else None
+    held = run.read(own) if own is not None else NOTHING
+    plain = held - MARKS
+    if plain and (has_default or all(is_object(e) for e in plain)):
+        return held
+    if each is RUNTIME and engine.overlay is None and name in engine.fields:
+        engine.unbound.setdefault(name, {})[node] = run.context
+    made = engine.elements.thing(f"?.{name}")
+    cell = engine.made(("thing", name), run.context)
+    return joined(made, run.read(cell)) if cell is not None else made
 
 
 _COLLECTIONS = (list, dict, set, tuple, deque, OrderedDict, Counter, Queue)
@@ -334,6 +348,8 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
         elif isinstance(each, Thing):
             engine.hand_out(value)
             run.write(engine.cell(("thing", name)), value)
+            if each.label:
+                run.write(engine.cell(("thing", name, each.label)), value)
 
 
 def _setter(run: Runner, each: Obj, name: str) -> Any:
