@@ -65,6 +65,12 @@ def check_target(
     Raises:
         InputError: one of them is empty, or the unit cannot be a service's name.
     """
+    if match := re.match(r"(?:docker|podman|nerdctl):", text):
+        raise InputError(
+            f"{text!r} is a container, and assay changes systemd services: nothing on the machine would "
+            "take a change of it back",
+            hint="name the unit that runs it, if one does; `assay describe` looks at containers, too",
+        )
     if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text, re.DOTALL):
         unit, at, host = match["unit"], "", match["host"]
     else:

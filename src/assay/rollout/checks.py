@@ -10,6 +10,7 @@ from assay._value import Value
 from assay.errors import AssayError, CommandFailed, HostError
 from assay.facts import read_gpus
 from assay.hosts import Script
+from assay.rollout.container import container_of
 from assay.rollout.machine import Machine
 from assay.rollout.places import places_of
 from assay.rollout.plan import Patience
@@ -225,7 +226,9 @@ def _command(machine: Machine) -> str:
     state = machine.state()
     start = only(machine.starts(), machine.layout.unit)
     runs_as_asked(machine, state, start)
-    return "what runs is what the unit says"
+    container = container_of(start.words)
+    where = f", in container {container.name}" if container else ""
+    return f"what runs is what the unit says{where}"
 
 
 def _alone(machine: Machine) -> str:
