@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from assay._masking import mask, mask_words, secrets_in_words
 from assay._value import Value
 from assay.deployment import Hooks
-from assay.errors import CommandFailed, HostError, JournalError, Refused, RestoreFailed
+from assay.errors import HostError, JournalError, Refused, RestoreFailed
 from assay.hosts import LocalHost
 from assay.rollout import scripts
 
@@ -123,7 +123,7 @@ class Drain:
 
     def _again(self, note: Callable[[str, Value], None]) -> None:
         """What was half drained gets its traffic back; the first failure is what is told."""
-        with contextlib.suppress(HostError, JournalError, CommandFailed, Undrain):
+        with contextlib.suppress(HostError, JournalError, Undrain):
             self._end(note, lambda _: None)
 
     def _end(self, note: Callable[[str, Value], None], on_step: Callable[[str], None]) -> None:
