@@ -89,5 +89,7 @@ def a_rig(*, count: int = 2, packages: str = "") -> Iterator[Rig]:
     if not folder:
         pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
     started = Rig(Path(folder), count=count, packages=packages)
-    yield started
-    started.down()
+    try:
+        yield started
+    finally:
+        started.down()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ from tests.rig.rigs import Rig, a_rig
 from tests.rig.test_rollout import QUICK, back, clean, command, is_base
 
 from assay._value import Value
+from assay.cli import main
 from assay.deployment import Hooks
 from assay.errors import ApplyFailed, Refused, RestoreFailed
 from assay.hosts import SshHost
+from assay.journal import Journal
 from assay.rollout import Look, Outcome, Request, apply, parse_change, prepare, rollback, status
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
@@ -201,3 +204,35 @@ def test_killed_while_it_is_drained(rig: Rig, balancer: Balancer, step: str) -> 
         assert status(look(host, balancer.hooks())).marks.drained is None
     assert balancer.told() == ["drain", "undrain"]
     assert "--enable-mixed-chunk" not in command(rig)
+
+
+@pytest.mark.parametrize("end", ["--keep", "--revert"])
+def test_a_whole_trial_is_drained_once(
+    rig: Rig, balancer: Balancer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    monkeypatch.chdir(tmp_path)
+    file, ssh = tmp_path / "chat.toml", ("--ssh-config", str(rig.config))
+    assert main(["describe", "llm@rig1", *ssh, "-o", str(file)]) == 0
+    text = file.read_text().replace('# gpus = "4x H100"', 'gpus = "1x H100"').replace("nowhere", "in_place")
+    words = {name: json.dumps(list(getattr(balancer.hooks(), name))) for name in ("drain", "undrain")}
+    file.write_text(text + "".join(["\n[hooks]\n", *(f"{name} = {each}\n" for name, each in words.items())]))
+    load = (
+        "--max-concurrency",
+        "1",
+        "--num-prompts",
+        "2",
+        "--random-input-len",
+        "8",
+        "--random-output-len",
+        "4",
+    )
+    quick = ("--hold", "1", "--switch", "12", "--ready-timeout", "20", "--unchecked", end)
+    assert main(["try", str(file), "+enable-mixed-chunk", *ssh, *load, *quick]) == 0
+    assert balancer.told() == ["drain", "undrain"]
+    with Journal(tmp_path / "j.sqlite", who="t") as opened:
+        kinds = [entry.kind for entry in opened.entries()]
+        whole = "".join(entry.body for entry in opened.entries())
+    assert (kinds[:3], kinds[-2:]) == (["try", "hook", "measured"], ["tried", "hook"])
+    assert "planted-hook-key" not in whole
+    assert ("--enable-mixed-chunk" in command(rig)) is (end == "--keep")

@@ -229,3 +229,39 @@ def test_the_verbs(rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str])
             each.name: each.status for each in check_machine(host, Live(unit="other.service", user=True))
         }
     assert found["unit"] == "failed"
+
+
+def test_a_whole_trial(
+    rig: Rig,
+    places: Layout,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ASSAY_JOURNAL", str(tmp_path / "j.sqlite"))
+    monkeypatch.chdir(tmp_path)
+    load = (
+        "--max-concurrency",
+        "1",
+        "--num-prompts",
+        "2",
+        "--random-input-len",
+        "8",
+        "--random-output-len",
+        "4",
+    )
+    quick = (
+        "--hold",
+        "1",
+        "--switch",
+        "12",
+        "--ready-timeout",
+        "20",
+        "--in-place",
+        "--unchecked",
+        "--revert",
+    )
+    ssh = ("--ssh-config", str(rig.config))
+    assert main(["try", f"llm@{ME}@rig1", "--user", "+enable-mixed-chunk", *ssh, *load, *quick]) == 0
+    assert "taken back: it serves as before" in capsys.readouterr().out
+    assert is_base(rig, places)
