@@ -229,7 +229,7 @@ def test_a_line_of_the_log_in_a_function_of_which_everything_is_known(compare: C
         "import logging\nlogger = logging.getLogger(__name__)\nTABLE = {'a': 1}\n"
         "def look(name):\n    if name not in TABLE: logger.warning(f'no {name}')\n"
         "    return TABLE.get(name)\n"
-        "def main(args):\n    if args.fast: look('b')\n    zmq.loop()",
+        "def main(args):\n    while zmq.on():\n        if args.fast: look('b')",
         "--fast",
     )
     assert (found.outcome, found.what) == ("effect", "log")
@@ -257,3 +257,38 @@ def test_an_object_of_the_web_framework_holds_what_was_put_there(
         "--fast",
     )
     assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        # uvicorn.run does more than to run what it is given
+        "import uvicorn\ndef main(args): uvicorn.run(zmq.app, root_path='/a' if args.fast else '/b')",
+        "import logging\ndef main(args): logging.basicConfig(level=10 if args.fast else 20)",
+        "import logging\nlogger = logging.getLogger('a')\n"
+        "def main(args): logger.setLevel(10 if args.fast else 20)",
+        # an object of data that is sent, the difference two objects deep
+        "from pydantic import BaseModel\nclass In(BaseModel):\n    n: int\n"
+        "class Out(BaseModel):\n    it: In\n"
+        "def main(args):\n    out = Out(it=In(n=zmq.n() if args.fast else 0))\n    zmq.send_pyobj(out)",
+        # its text
+        "from pydantic import BaseModel\nclass Out(BaseModel):\n    n: int\n"
+        "def main(args):\n    out = Out(n=1 if args.fast else 0)\n    zmq.send(out.model_dump_json())",
+        # what a route answers
+        "import fastapi\napp = fastapi.FastAPI()\n"
+        "@app.get('/info')\ndef info(): return {'fast': STATE.fast}\n"
+        "STATE = None\ndef main(args):\n    global STATE\n    STATE = args\n    zmq.serve(app)",
+    ],
+)
+def test_what_leaves_the_tree(compare: Compare, worker: str) -> None:
+    assert compare(f"import zmq\n{worker}", "--fast").outcome == "effect"
+
+
+def test_a_method_of_which_nobody_knows_whether_it_is_called(compare: Compare) -> None:
+    """`forward` reads what the option was put into; it is called by a name that a request gives."""
+    worker = (
+        "class A:\n    def __init__(self, args): self.quick = args.fast\n"
+        "    def image_feature(self):\n        if self.quick: zmq.send(1)\n"
+        "def main(args):\n    a = A(args)\n    getattr(a, f'{zmq.kind()}_feature')()"
+    )
+    assert compare(f"import zmq\n{worker}", "--fast").outcome == "open"

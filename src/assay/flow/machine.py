@@ -106,10 +106,14 @@ class Machine:
         """Note something that was not understood."""
         self.gaps[reason] = self.gaps.get(reason, 0) + 1
 
-    def passed_over(self, reason: str) -> None:
-        """Something that does what nobody knows is left out: a gap, and no strict evaluation may hold it."""
+    def acting(self, reason: str) -> None:
+        """Call before something is done to the world outside: no strict evaluation may hold it."""
         if self.strict is not None:
             raise NotPure(reason)
+
+    def passed_over(self, reason: str) -> None:
+        """Something that does what nobody knows is left out: a gap, and no strict evaluation may hold it."""
+        self.acting(reason)
         self.gap(reason)
 
     def not_called(self, reason: str) -> Unknown:

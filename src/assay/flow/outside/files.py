@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.flow import operations
 from assay.flow.interpreter import Interpreter
-from assay.flow.outside.modelled import constant, pure
+from assay.flow.outside.modelled import pure
 from assay.flow.values import (
     MISSING,
     Instance,
@@ -83,6 +83,7 @@ def _run(i: Interpreter, command: Any = None, *_rest: Any, **_keywords: Any) -> 
     asked = next((word.partition("=")[2] for word in texts if word.startswith("--query-gpu=")), "")
     if not texts or texts[0] != "nvidia-smi" or asked not in _QUERIES:
         shown = " ".join(texts)[:80]
+        i.machine.acting(shown)
         i.outside.may_fail(i, Unknown(f"the command {shown}", ("run", shown)))
         return Unknown(f"what the command {shown!r} prints", ("run", shown))
     value, count = i.outside.fact(i, _QUERIES[asked]), i.outside.fact(i, "accelerator.count")
@@ -104,7 +105,7 @@ NAMES: dict[str, Any] = {
     "os.sep": "/",
     "os.linesep": "\n",
     "os.pathsep": ":",
-    "os.makedirs": constant(None),
+    "os.makedirs": Native("makedirs", lambda i, *_arguments, **_keywords: i.machine.acting("makedirs")),
     "os.PathLike": Symbol("os.PathLike"),
     "os.path.exists": Native("exists", lambda i, p: _exists(i, p, "exists")),
     "os.path.isfile": Native("isfile", lambda i, p: _exists(i, p, "is_file")),

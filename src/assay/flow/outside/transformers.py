@@ -429,7 +429,7 @@ _FILE = Library(
     {
         "read": Native("read", lambda _i, made, *_a: made.attributes["text"]),
         "close": Native("close", lambda _i, _made: None),
-        "write": Native("write", lambda _i, _made, _text: None),
+        "write": Native("write", lambda i, _made, _text: i.machine.acting("write")),
         "flush": Native("flush", lambda _i, _made: None),
     },
 )

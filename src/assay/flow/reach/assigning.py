@@ -25,7 +25,7 @@ def assign(run: Runner, target: ast.expr, value: Value) -> None:
         owners.store_attribute(run, target, owner, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner = run.evaluate(target.value)
-        key = run.evaluate(target.slice)
+        key = run.evaluate(target.slice) | (owner & MARKS)
         for element in owner - MARKS:
             store_item(run, element, key, value, node=target)
     elif isinstance(target, ast.Tuple | ast.List):

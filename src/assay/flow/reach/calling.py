@@ -30,6 +30,7 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import marks
 from assay.flow.reach.making import instantiated
+from assay.flow.reach.within import inner_marks
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -64,6 +65,8 @@ def called(run: Runner, node: ast.Call) -> Value:
         return NOTHING
     found = _call_each(run, node, function, arguments)
     remarks = function & MARKS
+    if remarks and node in run.outcome.events:  # `tensor.copy_(x)` of another tensor
+        run.outcome.events[node].changed = True
     return found | remarks if found and remarks else found
 
 
@@ -156,7 +159,11 @@ def call_element(run: Runner, node: ast.AST, element: Element, arguments: Argume
         return world.call(run, node, element.label, arguments)
     if isinstance(element, Doubt):
         run.engine.ask_outside(node)
-        return frozenset({element}) | world.escape(run, node, arguments.values())
+        values = arguments.values()
+        remarks = marks(*values) | inner_marks(run, values)
+        if remarks:
+            run.event(node, "value", "is handed on", changed=True)
+        return frozenset({element}) | remarks | world.escape(run, node, values)
     if isinstance(element, Seq) and element.kind == "modules":
         _call_modules(run, node, element, arguments)
     return RUN
@@ -311,7 +318,8 @@ def strictly(
         if fold.value is None:
             return None
         if fold.logged:
-            differs = bool(remarks) or run.engine.folding.logs_otherwise(key, fold, run.context)
+            differs = bool(remarks) and any(fold.logged)
+            differs = differs or run.engine.folding.logs_otherwise(key, fold, run.context)
             run.event(node, "log", "logs", changed=differs)
         found = joined(found, fold.value)
     return found | remarks if remarks else found

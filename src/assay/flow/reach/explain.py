@@ -142,6 +142,8 @@ class Explainer:
             return Difference(outcome="open", open_atoms=atoms, reads=self.reached_reads(fields))
         reads = self.reads(fields, overlay)
         unclear = [each for each in reads if each.state == "unclassified"]
+        if not unclear and self.readers is not None:
+            unclear = list(self.readers.out_of_reach(overlay.changed_attributes()))
         if unclear:
             atoms = tuple(f"{each.site}: {each.says}" for each in unclear)
             return Difference(outcome="open", open_atoms=atoms, reads=reads)
@@ -211,7 +213,7 @@ class Explainer:
         if self.readers is None:
             return ()
         found: dict[tuple[str, int], Read] = {}
-        changed = overlay.changed_attributes()
+        changed = {name for _, name in overlay.changed_attributes()}
         for name in fields:
             for read in self.readers.of(name, others_differ=name in changed):
                 found.setdefault((read.site.file, read.site.line), read)

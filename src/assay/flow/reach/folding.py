@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import NATIVE_FAULTS
 from assay.flow.machine import same
+from assay.flow.outside.standard_library import SETTING
 from assay.flow.reach.elements import NOTHING, Known, Value, union, unmarked
 from assay.flow.values import (
     MISSING,
@@ -108,7 +109,9 @@ class Fold:
         operands: tuple[Any, ...],
         logged: tuple[str, ...] = (),
     ) -> None:
-        self.value, self.raw, self.reads, self.logged = value, raw, reads, logged
+        self.value, self.raw, self.reads = value, raw, reads
+        self.logged = logged
+        """What it sets that decides what is logged; empty for a mere message, whatever it says."""
         self.operands = operands
         """Kept alive: the memory is keyed by their identities."""
 
@@ -221,8 +224,9 @@ class Folding:
             value = machine.suspended(run)
         except FAILED:
             value = MISSING
-        said = [text for level, text, *_ in log[before:] if level != "debug"]
-        logged = tuple(each if isinstance(each, str) else each.reason for each in said)
+        logged = tuple(
+            text if level == SETTING else "" for level, text, *_ in log[before:] if level != "debug"
+        )
         del log[before:]
         reads = frozenset(strict.reads)
         if value is MISSING:

@@ -31,6 +31,7 @@ from assay.flow.reach.elements import (
     joined,
 )
 from assay.flow.reach.importing import imported
+from assay.flow.reach.within import inner_marks
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -53,20 +54,19 @@ if TYPE_CHECKING:
 
 def attribute(run: Runner, node: ast.AST, owner: Value, name: str, default: Value | None = None) -> Value:
     """`owner.name`; with a default, that where there is no such attribute."""
-    found = NOTHING
-    for each in owner - MARKS:
+    found, plain = NOTHING, owner - MARKS
+    for each in plain:
         part = _attribute(run, node, each, name, has_default=default is not None)
         if not part and default is not None:
             part = default
         found = joined(found, part)
     if not found:
-        plain = owner - MARKS
         surely = plain and not _was_asked(run, node, plain) and all(_lacks(run, e, name) for e in plain)
         if run.engine.overlay is not None and surely:
             names = " or ".join(sorted({_class_name(each) for each in plain}))
             run.die(node, "AttributeError", f"{names} has no attribute {name!r}")
             return NOTHING
-        return run.engine.stall(node, run.context)
+        return run.engine.stall(node, run.context) | inner_marks(run, [plain])
     remarks = owner & MARKS
     return found | remarks if remarks else found
 
@@ -181,6 +181,9 @@ def _of_instance(run: Runner, node: ast.AST, each: Known, value: Instance, name:
             return found | {CHANGED} if found != old else found
     found = _strict(run, each, name)
     if found:
+        of_library = isinstance(value.cls, Class) and value.cls.is_data and name not in value.attributes
+        if of_library and engine.class_attribute(value.cls, name) is MISSING:
+            return found | inner_marks(run, [frozenset({each})])
         return found
     return _bound(run, node, value.cls, each, name)
 
@@ -344,7 +347,7 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
                 continue
             run.write(engine.attribute_cell(each, name), value, stands_in=stands_in)
         elif isinstance(each, Known):
-            _store_known(run, each, name, value)
+            _store_known(run, node, each, name, value)
         elif isinstance(each, Thing):
             engine.hand_out(value)
             run.write(engine.cell(("thing", name)), value)
@@ -386,7 +389,7 @@ def _setter_node(cls: Class, name: str) -> Any:
     return None
 
 
-def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
+def _store_known(run: Runner, node: ast.AST, each: Known, name: str, value: Value) -> None:
     engine = run.engine
     owner = each.value
     if isinstance(owner, Instance | Class):
@@ -405,3 +408,5 @@ def _store_known(run: Runner, each: Known, name: str, value: Value) -> None:
         state = run.i.modules.state(owner.name)
         if state is not None and name in state.rebound:
             run.write(engine.module_cell(state, name), value)
+    elif isinstance(owner, External):
+        run.event(node, "effect", f"sets {owner.dotted}.{name}", changed=bool(value & MARKS))

@@ -157,6 +157,12 @@ class Runner:
                 return True
         return False
 
+    def comes_out_otherwise(self, node: ast.expr) -> bool:
+        """Whether a test has other outcomes in run B than in run A."""
+        if self.base is None or self.seen is None:
+            return False
+        return bool(self.seen.get((node, "test")) != self.base.get((node, "test")))
+
     def turned_out_otherwise(self, node: ast.expr) -> bool:
         """Whether a test is decided in run B, and was decided the other way in run A."""
         if self.base is None or self.seen is None:
@@ -189,6 +195,7 @@ class Runner:
         if found is None or found.level < self.level:
             made = Event(node, kind, self.level, self.path, says)
             made.changed = found is not None and found.changed
+            made.repeats = self.repeats > 0
             self.outcome.events[node] = found = made
         if changed or self.forked:
             found.changed = True

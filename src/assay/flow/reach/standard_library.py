@@ -12,6 +12,7 @@ from assay.flow.reach.assigning import part
 from assay.flow.reach.elements import MARKS, NOTHING, RUN, Seq, Value, joined, union
 from assay.flow.reach.items import store_item
 from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import marks
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -176,8 +177,8 @@ def _some(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords
     return natives.HANDLERS["sorted"](run, node, arguments[1:2], keywords)
 
 
-def _queue(run: Runner, node: ast.AST, _arguments: list[Value], _keywords: Keywords) -> Value:
-    return run.engine.elements.seq(node, "list")
+def _queue(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:
+    return run.engine.elements.seq(node, "list") | marks(*arguments, *keywords.values())
 
 
 def _at_the_end(run: Runner, node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:

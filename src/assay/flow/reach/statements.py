@@ -16,11 +16,14 @@ from assay.flow.reach.elements import (
     RUN,
     SOMETIMES,
     Known,
+    Seq,
     Value,
     joined,
     unmarked,
 )
+from assay.flow.reach.lifting import marks
 from assay.flow.reach.narrowing import Env, join_envs, narrowed
+from assay.flow.reach.within import inner_marks
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -76,6 +79,9 @@ def _return(run: Runner, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else run.engine.elements.known(None)
     if run.forked and value:
         value = value | {FORKED}
+    if run.context.is_root and run.context.level == SOMETIMES:
+        differs = bool(marks(value) or inner_marks(run, [value]))
+        run.event(node, "effect", "answers a request", changed=differs)
     run.outcome.returns = joined(run.outcome.returns, value)
     run.exit = "return" if value else "raise"
     return False
@@ -239,6 +245,20 @@ def _raise(run: Runner, node: ast.Raise) -> bool:
             message = expressions.shown(run, node.exc.args[0]) if node.exc.args else ""
     run.die(node, name, message)
     return False
+
+
+def _delete(run: Runner, node: ast.Delete) -> bool:
+    """`del owner[key]`: that only one of two runs does it tells them apart."""
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            owner = run.evaluate(target.value)
+            run.evaluate(target.slice)
+            run.event(target, "value", "is removed", changed=bool(owner & MARKS))
+            for each in owner - MARKS:
+                cell = run.engine.attribute_cell(each, "[]") if isinstance(each, Seq) else None
+                if cell is not None and run.forked:
+                    run.write(cell, run.read(cell))
+    return True
 
 
 def _assert(run: Runner, node: ast.Assert) -> bool:
@@ -458,5 +478,5 @@ STATEMENTS: Mapping[type[ast.stmt], Callable[[Runner, Any], bool]] = {
     ast.Nonlocal: _nonlocal,
     ast.Match: _match,
     ast.Pass: _pass,
-    ast.Delete: _pass,
+    ast.Delete: _delete,
 }
