@@ -93,6 +93,7 @@ _TABLES = (
         "`rollback` go by it.",
     ),
     ("trials", "assay starts servers only where this says."),
+    ("hooks", "Commands of your own around a restart, run where assay runs."),
 )
 
 _DEPLOYMENT_FOOT = """

@@ -31,7 +31,7 @@ def test_a_module_says_what_it_is_for(file: Path) -> None:
     assert docstring.splitlines()[0].endswith((".", ":", "`."))
 
 
-MODULES = {"pyyaml": "yaml"}
+MODULES = {"nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
 """Distributions whose module has another name."""
 
 

@@ -102,6 +102,15 @@ def test_loads_are_compared_one_by_one() -> None:
     assert (found.outcome, found.only_a, found.only_b) == ("worse", ("concurrency 4",), ("concurrency 64",))
 
 
+@pytest.mark.parametrize(("ratio", "outcome"), [(1.001, "inconclusive"), (0.9, "worse")])
+def test_a_load_that_b_lacks_is_no_pass(ratio: float, outcome: str) -> None:
+    a = [*arm(*BASE), *arm(*BASE, load="concurrency 64")]
+    found = compare(a, arm(*(each * ratio for each in BASE)))
+    assert (found.outcome, found.only_a) == (outcome, ("concurrency 64",))
+    more = compare(arm(*BASE), [*arm(*(each * 1.001 for each in BASE)), *arm(7, load="concurrency 64")])
+    assert (more.outcome, more.only_b) == ("same", ("concurrency 64",))
+
+
 def test_parts_of_one_file_of_ours_are_one_run() -> None:
     def twice(tool: str) -> Comparison:
         files = [run(100, tool=tool), run(101, tool=tool)]

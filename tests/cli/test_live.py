@@ -98,6 +98,7 @@ LIVE = '[live]\nunit = "llm.service"\nhost = "nosuch.invalid"\n'
         (["promote", "FILE", "--ready-timeout", "-1"], LIVE, 2, "--ready-timeout"),
         (["rollback", "a@-oProxyCommand=x"], "", 2, "not the name of a machine"),
         (["status", "@"], "", 2, "is no UNIT@HOST"),
+        (["status", "docker:llm@gpu1"], "", 2, "is a container"),
     ],
 )
 def test_what_is_refused_at_the_door(

@@ -137,6 +137,12 @@ def test_environment_libraries_and_trials_arrive(tmp_path: Path) -> None:
     assert (deployment.trials.where, deployment.trials.hosts) == ("spare", ("root@gpu-1", "[::1]:22"))
 
 
+def test_hooks_arrive(tmp_path: Path) -> None:
+    text = PLAIN + '[hooks]\ndrain = ["lb", "drain", ""]\nundrain = ["lb", "up"]\ntimeout_s = 60\n'
+    hooks = load_deployment(write(tmp_path, text)).hooks
+    assert (hooks.drain, hooks.undrain, hooks.timeout_s) == (("lb", "drain", ""), ("lb", "up"), 60.0)
+
+
 def test_stated_facts_replace_those_of_the_table(tmp_path: Path) -> None:
     hardware = (
         '[hardware]\ngpus = "4x H100"\ncount = 2\nmemory_mib = 1000\ncapability = "9.1"\nnvlink = false\n'
@@ -222,6 +228,9 @@ FAULTS = [
     ('[environment]\n"a b" = "1"', 'chat.toml:2: environment."a b": expected the name of an environment'),
     ("[libraries]\ntorch = 2.9", "chat.toml:2: libraries.torch: expected a version such as"),
     ('[libraries]\na-b = "1"\nA_b = "1"', "chat.toml:3: libraries.A_b: expected each distribution once"),
+    ('[hooks]\ndrain = ["x"]', "chat.toml:1: hooks.undrain: expected the words of a command beside `drain`"),
+    ('[hooks]\ndrain = ["-x"]\nundrain = ["y"]', "chat.toml:2: hooks.drain: expected the words of a command"),
+    ('[hooks]\ndrain = "lb drain"', "chat.toml:2: hooks.drain: expected a list of texts"),
     ('[trials]\nwhere = "here"', 'chat.toml:2: trials.where: expected one of "nowhere", "spare"'),
     ('[trials]\nwhere = "spare"', "chat.toml:1: trials.hosts: expected at least one host"),
     (

@@ -83,11 +83,13 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 30.0) -> None
 
 
 @contextmanager
-def a_rig(*, count: int = 2) -> Iterator[Rig]:
+def a_rig(*, count: int = 2, packages: str = "") -> Iterator[Rig]:
     """A rig of so many machines; where there is none to be had, the tests are skipped and say so."""
     folder = os.environ.get("ASSAY_RIG")
     if not folder:
         pytest.skip("NOT TRIED ON REAL MACHINES: set ASSAY_RIG to the folder of the rig, and be root")
-    started = Rig(Path(folder), count=count)
-    yield started
-    started.down()
+    started = Rig(Path(folder), count=count, packages=packages)
+    try:
+        yield started
+    finally:
+        started.down()

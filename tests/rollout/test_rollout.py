@@ -130,9 +130,14 @@ def test_prefixes_stay() -> None:
         drop_in(start(("/a b", *WORDS[1:])), WORDS, remark="")
 
 
+def test_a_blank_of_unicode_at_the_end_stays() -> None:
+    text = drop_in(start(WORDS), (*WORDS, "x\u00a0"), remark="")
+    assert text.endswith(" x\u00a0\n")
+
+
 def test_what_a_person_is_told_to_run_can_be_pasted() -> None:
     unit = "llm\\x2da.service"
-    for line in person_commands(unit, layout(unit).trial)[1:]:
+    for line in person_commands(layout(unit))[1:]:
         assert any(unit in word for word in shlex.split(line)), line
 
 

@@ -19,6 +19,8 @@ from assay.bench.datasets import OwnPrompts, ShareGptPrompts, TracePrompts
 from assay.bench.doubt import Doubt
 from assay.bench.fit import fitted
 from assay.bench.goodput import Goodput, Slos, slos
+from assay.bench.gpus import GpuReport, tokens_per_joule
+from assay.bench.identity import Meant, Said, asked_who, identity_doubts
 from assay.bench.job import Ended, Report
 from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
@@ -26,7 +28,7 @@ from assay.bench.models import served_model
 from assay.bench.prompts import RandomPrompts, SharedPrefixPrompts
 from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
 from assay.bench.requests import Endpoint, Json, Prompt, Sending, Target, target
-from assay.bench.result_files import read_arm, read_run
+from assay.bench.result_files import read_arm, read_run, work_of
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
@@ -49,10 +51,12 @@ __all__ = [
     "Endpoint",
     "Failures",
     "Goodput",
+    "GpuReport",
     "Json",
     "Level",
     "Limits",
     "LoadComparison",
+    "Meant",
     "Measurement",
     "Metrics",
     "Objection",
@@ -71,6 +75,7 @@ __all__ = [
     "RunFile",
     "RunInfo",
     "Rung",
+    "Said",
     "Secret",
     "Sending",
     "ServerReport",
@@ -82,10 +87,12 @@ __all__ = [
     "TracePrompts",
     "WordFit",
     "Workload",
+    "asked_who",
     "bench",
     "check_prompts",
     "compare",
     "fitted",
+    "identity_doubts",
     "measure",
     "read_arm",
     "read_records",
@@ -95,6 +102,8 @@ __all__ = [
     "slos",
     "summary_json",
     "target",
+    "tokens_per_joule",
     "trace_length",
+    "work_of",
     "write_records",
 ]

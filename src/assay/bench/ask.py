@@ -34,7 +34,7 @@ def ask(
     cut.start()
     headers = {"Authorization": f"Bearer {key.reveal()}"} if key else {}
     try:
-        connection.request(method, f"{where.prefix}{path}", headers=headers)
+        connection.request(method, f"{where.form}{path}", headers=headers)
         response = connection.getresponse()
         body = response.read(_MOST_BYTES)
         if response.length:  # of a body whose length was told, so much did not come
@@ -57,9 +57,13 @@ def _connection(where: Target, wait_s: float) -> http.client.HTTPConnection:
     import http.client
 
     if where.scheme == "http":
-        return http.client.HTTPConnection(where.host, where.port, timeout=wait_s)
+        return http.client.HTTPConnection(where.reached.host, where.reached.port, timeout=wait_s)
     context = ssl.create_default_context()
     if not where.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(where.host, where.port, timeout=wait_s, context=context)
+    to = where.reached
+    connection = http.client.HTTPSConnection(to.host, to.port, timeout=wait_s, context=context)
+    if where.proxy is not None:
+        connection.set_tunnel(where.host, where.port)
+    return connection

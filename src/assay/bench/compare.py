@@ -83,7 +83,8 @@ class Comparison(Value):
     only_b: tuple[str, ...] = ()
     """Loads that A was not measured at."""
     outcome: Outcome
-    """`worse` where a load without objections is worse; else the gravest of the loads."""
+    """`worse` where a load without objections is worse; else the gravest of the loads; never `same` where B
+    lacks a load that A has."""
 
 
 def compare(a: Sequence[RunFile], b: Sequence[RunFile], rule: Rule | None = None) -> Comparison:
@@ -105,14 +106,17 @@ def compare(a: Sequence[RunFile], b: Sequence[RunFile], rule: Rule | None = None
             hint="measure both with the same --max-concurrency or --request-rate",
         )
     loads = tuple(_at(load, a, b, rule) for load in both)
+    only_a = tuple(load for load in loads_a if load not in loads_b)
+    # a server that cannot carry a load may be why B has none there
+    missing: list[Outcome] = ["inconclusive"] if only_a else []
     return Comparison(
         a=tuple(a),
         b=tuple(b),
         rule=rule,
         loads=loads,
-        only_a=tuple(load for load in loads_a if load not in loads_b),
+        only_a=only_a,
         only_b=tuple(load for load in loads_b if load not in loads_a),
-        outcome=_gravest([each.outcome for each in loads]),
+        outcome=_gravest([*missing, *(each.outcome for each in loads)]),
     )
 
 

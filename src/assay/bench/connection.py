@@ -10,7 +10,7 @@ from typing import Literal
 from assay.bench.framing import Framing
 from assay.bench.job import Exchange, Fate
 
-State = Literal["connecting", "handshake", "idle", "busy"]
+State = Literal["connecting", "tunnel", "handshake", "idle", "busy"]
 
 SO_TIMESTAMPNS = 35
 """Linux's number on every platform that Python runs on but alpha, parisc and sparc; not in `socket`."""
@@ -98,6 +98,23 @@ class Connection:
             self.unfed = len(self.reads)
         self.fast = framing.head and framing.chunked and not framing.trailers
         return framing
+
+    def tunnelled(self, data: bytes) -> bool:
+        """Take in what the proxy says; whether it has connected.
+
+        Raises:
+            OSError: it does not.
+        """
+        self.reads.append(data)
+        head, end, rest = b"".join(self.reads).partition(b"\r\n\r\n")
+        if data and not end and len(head) < READ_BYTES:
+            return False
+        line = head.partition(b"\r\n")[0]
+        if rest or line.split(b" ")[1:2] != [b"200"]:
+            said = line[:80].decode("ascii", "replace") or "nothing"
+            raise OSError(errno.ECONNREFUSED, f"the proxy does not connect: {said}")
+        self.clear()
+        return True
 
     def flush(self) -> bool:
         """Send what waits; whether all of it left."""

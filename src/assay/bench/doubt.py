@@ -35,6 +35,13 @@ Code = Literal[
     "drift",
     "two-groups",
     "endless-stream",
+    "other-engine",
+    "other-model",
+    "synthetic-acceptance",
+    "off-baseline",
+    "throttled",
+    "through-proxy",
+    "power-capped",
 ]
 
 

@@ -11,6 +11,7 @@ from assay.bench.job import Ended
 from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import Outcome, RequestRecord
+from assay.bench.requests import Target
 from assay.stats import carried_from, two_groups
 
 if TYPE_CHECKING:
@@ -55,6 +56,17 @@ def prompts_repeated(repeated: int, requests: int) -> Doubt:
         text=f"{repeated} of {requests} prompts had been sent before: the prefix cache may answer them",
         mend="a --dataset-path with more lines, or a smaller --num-prompts",
     )
+
+
+def through_proxy(where: Target) -> Iterator[Doubt]:
+    """What a proxy adds is in every latency, and it may hold back what it passes on."""
+    if where.proxy is not None:
+        yield Doubt(
+            code="through-proxy",
+            blocks=False,
+            text=f"all went through the proxy {where.proxy.url}: its own time is in every latency",
+            mend="no --proxy, from a machine that reaches the server by itself",
+        )
 
 
 def drift(before: Sequence[Rung], now: Rung) -> Iterator[Doubt]:

@@ -31,7 +31,7 @@ def fitted(
         return workload
     counts = []
     if limits is not None:
-        limits = msgspec.structs.replace(limits, metrics=None, flush=False)
+        limits = msgspec.structs.replace(limits, metrics=None, flush=False, gpus=False, baseline=())
     longest = asked.input_tokens if isinstance(asked, RandomPrompts) else _LONG
     for words in (_SHORT, min(_LONG, max(3 * _SHORT, longest))):
         prompts = RandomPrompts(input_tokens=words, output_tokens=1)

@@ -19,6 +19,10 @@ class Job(msgspec.Struct, frozen=True):
 
     host: str
     port: int
+    connect: bytes
+    """What a proxy at that address is asked before all else; empty: there is none, or it reads requests."""
+    server: str
+    """Whose certificate is looked for."""
     tls: bool
     verify: bool
     requests: list[bytes]

@@ -189,7 +189,7 @@ class Loop:
 
     def _open(self) -> Connection:
         self._opened += 1
-        pipe = TlsPipe(self._context, self._job.host) if self._context else None
+        pipe = TlsPipe(self._context, self._job.server) if self._context else None
         connection = Connection(self._opened, self._family, self._address, pipe)
         if self._job.kernel_stamps:
             connection.stamp_reads()
@@ -263,11 +263,18 @@ class Loop:
             if code:
                 self._lost(connection, "unreachable", os.strerror(code))
                 return
-            connection.state = "handshake"
-            self._flush(connection)
-            self._shake(connection)
+            if self._job.connect:
+                connection.state, connection.out = "tunnel", self._job.connect
+                self._flush(connection)
+            else:
+                self._connected(connection)
         else:
             self._flush(connection)
+
+    def _connected(self, connection: Connection) -> None:
+        connection.state = "handshake"
+        self._flush(connection)
+        self._shake(connection)
 
     def _shake(self, connection: Connection) -> None:
         """Go on with the handshake, or begin where it is done."""
@@ -325,6 +332,13 @@ class Loop:
     def _slow(self, connection: Connection, data: bytes, stamp: int, kernel: bytes) -> None:
         """Bytes through TLS, or on a connection that waits for none."""
         clear: bytes | None = data or None
+        if connection.state == "tunnel":
+            try:
+                if connection.tunnelled(data):
+                    self._connected(connection)
+            except OSError as error:
+                self._lost(connection, "unreachable", error.strerror or "")
+            return
         if connection.tls is not None and data:
             try:
                 if connection.state == "handshake":

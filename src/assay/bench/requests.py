@@ -25,6 +25,26 @@ class Target(Value):
     """Path in front of `/v1/…`."""
     verify: bool = True
     """Whether the certificate is checked."""
+    proxy: Target | None = None
+    """An HTTP proxy that all goes through; for https it is asked to connect, and sees nothing more."""
+
+    @property
+    def reached(self) -> Target:
+        """Where connections are made to."""
+        return self.proxy or self
+
+    @property
+    def form(self) -> str:
+        """What stands before a request's path: a proxy that reads requests wants the whole URL."""
+        return self.url if self.proxy is not None and self.scheme == "http" else self.prefix
+
+    @property
+    def connect(self) -> bytes:
+        """What a proxy is asked first, or nothing."""
+        if self.proxy is None or self.scheme == "http":
+            return b""
+        there = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n\r\n".encode("ascii")
 
     @property
     def url(self) -> str:
@@ -151,7 +171,7 @@ def request_bytes(where: Target, sending: Sending, prompt: Prompt, key: Secret |
             raise InputError(f"header {name!r} cannot be sent: a line end or a colon stands where none may")
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     try:
-        head = f"POST {where.prefix}{sending.endpoint} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        head = f"POST {where.form}{sending.endpoint} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
     except UnicodeEncodeError:
         raise InputError("a header, or the API key, has letters that HTTP cannot carry") from None
     return head + data

@@ -143,12 +143,17 @@ _FITTED = ("fit", "tokens_per_word", "fixed_tokens")
 _WORK = ("endpoint", "prompts", "ignore_eos", "temperature", "extra_body")
 
 
-def _ours(document: Document) -> Iterator[Measurement]:
+def work_of(document: Document) -> dict[str, str]:
+    """What a summary of ours says was asked, but for how much and how fast."""
     asked = {name: document.get(name) for name in _WORK}
     prompts = asked["prompts"]
     if isinstance(prompts, dict):  # how many words make a token is the server's matter, not what was asked
         asked["prompts"] = {name: value for name, value in prompts.items() if name not in _FITTED}
-    work = {name: _short(json.dumps(value, sort_keys=True)) for name, value in asked.items()}
+    return {name: _short(json.dumps(value, sort_keys=True)) for name, value in asked.items()}
+
+
+def _ours(document: Document) -> Iterator[Measurement]:
+    work = work_of(document)
     rungs = document.get("rungs")
     for rung in rungs if isinstance(rungs, list) else ():
         if isinstance(rung, dict):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from assay._secret import Secret
 from assay._value import Value
+from assay.bench.baseline import off_baseline
 from assay.bench.client import OnReport, drive, exchanges
 from assay.bench.client_report import ClientReport
 from assay.bench.doubt import Doubt
-from assay.bench.doubts import doubts, drift, prompts_repeated
+from assay.bench.doubts import doubts, drift, prompts_repeated, through_proxy
 from assay.bench.flush import flush_cache
+from assay.bench.gpus import GpuReport, GpuWatch, gpu_doubts, load_nvml
 from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
@@ -24,6 +26,7 @@ from assay.bench.parse import parsed
 from assay.bench.prompts import RandomPrompts
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
+from assay.bench.results import RunFile
 from assay.bench.server_doubts import server_doubts
 from assay.bench.server_metrics import ServerReport
 from assay.bench.source import Prompts, Source, shares_prefixes
@@ -49,7 +52,7 @@ class Workload(Value):
 
 
 class Limits(Value):
-    """When to give up, what to ask of the server beside the load, and where to write meanwhile."""
+    """When to give up, what to ask of the server or hold against it, and where to write meanwhile."""
 
     stall_s: float = 60.0
     """Seconds without a byte from anyone, with requests in flight."""
@@ -59,6 +62,12 @@ class Limits(Value):
     """Where the server's metrics are, path and all; `None`: nobody asks."""
     flush: bool = False
     """Empty the prefix cache before each rung."""
+    gpus: bool = False
+    """Ask the GPUs of this machine through NVML, where that is to be had: the server must run here."""
+    known: tuple[Doubt, ...] = ()
+    """Doubts that hold of every rung, known before anything is sent."""
+    baseline: tuple[RunFile, ...] = ()
+    """Earlier runs of the same deployment, asked the same."""
     scratch: str | None = None
     """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
@@ -78,6 +87,8 @@ class Rung(Value):
     """What it says of ourselves."""
     server: ServerReport | None = None
     """What the server said of itself."""
+    gpus: tuple[GpuReport, ...] = ()
+    """What the GPUs of this machine did, where they were asked."""
     doubts: tuple[Doubt, ...]
     """Why not to take the numbers as they stand."""
     began_ns: int
@@ -127,21 +138,21 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
             job = _job(where, level, prompts, requests, due, limits)
             if limits.flush:
                 flush_cache(where, key)
-            with Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch:
+            with _watched(limits, where, key) as (watch, gpu_watch):
                 report = drive(job, spool, _for(level, progress))
                 ended.enter_context(undisturbed())
             if report.error:
-                raise NotReady(
-                    f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?"
-                )
-            server = watch.report()
+                raise _not_ready(where, report)
+            server, gpus = watch.report(), gpu_watch.report(report.began_ns, report.ended_ns)
             warm_ups, records = _records(spool, report, prompts, level, _secrets(workload.sending, key))
             if not records:
                 raise _nothing_measured(where, report)
             rung = _rung(number, level, report, records, repeated)
-            more = list(server_doubts(server, records, warm_ups, rung.metrics)) if server else []
-            more += drift(rungs, rung)
-            rung = _doubted(rung, server, more, shared=shares_prefixes(workload.prompts))
+            rung = msgspec.structs.replace(rung, server=server, gpus=gpus)
+            more = [*through_proxy(where)]
+            more += server_doubts(server, records, warm_ups, rung.metrics) if server else ()
+            more += [*gpu_doubts(gpus), *drift(rungs, rung), *off_baseline(rung, limits.baseline)]
+            rung = _doubted(rung, (*more, *limits.known), shared=shares_prefixes(workload.prompts))
             rungs.append(rung)
             if not rung.metrics.completed and rung.ended == "complete":
                 raise _none_answered(where, rung)
@@ -152,11 +163,21 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
             return
 
 
-def _doubted(rung: Rung, server: ServerReport | None, more: Sequence[Doubt], *, shared: bool) -> Rung:
-    """The rung with what the server said; where prompts share prefixes on purpose, hits are no doubt."""
+@contextmanager
+def _watched(limits: Limits, where: Target, key: Secret | None) -> Iterator[tuple[Watch, GpuWatch]]:
+    """What is looked at beside the load."""
+    with (
+        GpuWatch(load_nvml() if limits.gpus else None) as gpus,
+        Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch,
+    ):
+        yield watch, gpus
+
+
+def _doubted(rung: Rung, more: Sequence[Doubt], *, shared: bool) -> Rung:
+    """The rung with more doubts; where prompts share prefixes on purpose, hits are none."""
     kept = [each for each in (*rung.doubts, *more) if not (shared and each.code == "prefix-hits")]
     every = tuple(sorted(kept, key=lambda doubt: not doubt.blocks))
-    return msgspec.structs.replace(rung, server=server, doubts=every)
+    return msgspec.structs.replace(rung, doubts=every)
 
 
 def _same_host(one: Target | None, other: Target) -> bool:
@@ -177,8 +198,10 @@ def _job(
     limits: Limits,
 ) -> Job:
     return Job(
-        host=where.host,
-        port=where.port,
+        host=where.reached.host,
+        port=where.reached.port,
+        connect=where.connect,
+        server=where.host,
         tls=where.scheme == "https",
         verify=where.verify,
         requests=requests,
@@ -249,6 +272,10 @@ def _rung(
         began_ns=report.began_ns,
         ended_ns=report.ended_ns,
     )
+
+
+def _not_ready(where: Target, report: Report) -> NotReady:
+    return NotReady(f"{where.url}: {report.error}", hint="is the server up, and --base-url its address?")
 
 
 def _nothing_measured(where: Target, report: Report) -> BaseException:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from assay._value import Value
+from assay.bench.gpus import tokens_per_joule
 from assay.bench.level import Level
 from assay.bench.metrics import Metrics
 from assay.bench.records import RequestRecord
@@ -29,6 +30,7 @@ DEFINITIONS = {
     "output_throughput": "output tokens of completed requests, by the server's usage / duration",
     "total_token_throughput": "input and output tokens of completed requests, by usage / duration",
     "tokens_per_event": "output tokens / events with text",
+    "tokens_per_joule": "output tokens of completed requests / energy of the GPUs in use meanwhile",
     "reasoning_tokens": "output tokens that the server counts as reasoning; part of the output tokens",
     "request_goodput": "completed requests that kept every latency of --goodput / duration",
     "slo_attainment": "completed requests that kept every latency of --goodput / requests sent",
@@ -70,6 +72,7 @@ def summary_json(info: RunInfo, rungs: Sequence[Rung], details: _Details = ()) -
         "assay": info.assay,
         "date": info.started,
         "base_url": info.where.url,
+        "proxy": info.where.proxy.url if info.where.proxy else None,
         "endpoint": sending.endpoint,
         "model_id": sending.model,
         "seed": info.workload.seed,
@@ -137,6 +140,8 @@ def _rung(info: RunInfo, rung: Rung) -> dict[str, Json]:
         "failures": msgspec.to_builtins(found.failures),
         "client": msgspec.to_builtins(rung.client),
         "server": msgspec.to_builtins(rung.server),
+        "gpus": [msgspec.to_builtins(each) for each in rung.gpus],
+        "tokens_per_joule": tokens_per_joule(found.output_tokens, rung.gpus),
         **_acceptance(rung),
         "doubts": msgspec.to_builtins(rung.doubts),
     }

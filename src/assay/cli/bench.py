@@ -8,12 +8,14 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay import __version__
 from assay.cli.bench_options import BenchOptions
 from assay.errors import InputError, MeasurementError
 
 if TYPE_CHECKING:
-    from assay.bench import Output, RunInfo
+    from assay.bench import Output, Rung, RunInfo
 
 
 def bench(*, options: BenchOptions | None = None) -> int:
@@ -26,6 +28,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     from assay import reports  # loaded only when it runs: `--help` stays fast
     from assay.bench import Limits, Output, RunInfo, bench, fitted, served_model
     from assay.cli import bench_plan
+    from assay.cli.bench_against import earlier_runs, other_than_meant
     from assay.cli.bench_progress import BenchProgress
     from assay.cli.noting import interrupted_by
 
@@ -46,6 +49,8 @@ def bench(*, options: BenchOptions | None = None) -> int:
         stall_s=options.stall_timeout,
         metrics=bench_plan.metrics(options, where),
         flush=options.flush_cache,
+        gpus=bench_plan.is_here(where) if options.gpu_telemetry is None else options.gpu_telemetry,
+        known=other_than_meant(options.deployment, where, key),
     )
     workload = bench_plan.workload(options, model)
     info = RunInfo(
@@ -54,6 +59,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
         started=now.isoformat(timespec="seconds"),
         assay=__version__,
     )
+    limits = msgspec.structs.replace(limits, baseline=earlier_runs(options.baseline, info))
     stopped: BaseException | None = None
     try:
         with interrupted_by(signal.SIGTERM), BenchProgress(sys.stderr) as progress:
@@ -66,15 +72,19 @@ def bench(*, options: BenchOptions | None = None) -> int:
         if not output.rungs:
             raise
     _shown(options, info, output)
-    last = output.rungs[-1]
+    _ended(output.rungs[-1], stopped, options.stall_timeout)
+    return 0
+
+
+def _ended(last: Rung, stopped: BaseException | None, stall_s: float) -> None:
+    """Raise what ended the run before its time."""
     if stopped or last.ended == "interrupted":
         raise stopped or KeyboardInterrupt
     if last.ended == "stalled":
         raise MeasurementError(
-            f"{last.level.name}: nothing came for {options.stall_timeout:g} s; stopped",
+            f"{last.level.name}: nothing came for {stall_s:g} s; stopped",
             hint="look at the server's log; --stall-timeout if it really needs longer",
         )
-    return 0
 
 
 def _shown(options: BenchOptions, info: RunInfo, output: Output) -> None:

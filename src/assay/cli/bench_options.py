@@ -171,6 +171,15 @@ class BenchOptions(LoadOptions):
         The server's port.
     model
         The model's name. Default: the first that the server's /v1/models names.
+    proxy
+        An HTTP proxy, http://HOST:PORT, that all requests go through. Those of the environment are not used.
+    deployment
+        The deployment file of this server: another engine or model, or drafts accepted by dice, is a doubt.
+    baseline
+        Earlier results of this server: a rung that differs from them beyond their noise is a doubt.
+    gpu_telemetry
+        Ask this machine's GPUs for power, clocks and throttling meanwhile (needs `assay[gpu]`). Default: if
+        the server's address is of this machine.
     result_dir
         Folder of the results.
     result_filename
@@ -187,6 +196,10 @@ class BenchOptions(LoadOptions):
     host: str = "127.0.0.1"
     port: int = 8000
     model: str | None = None
+    proxy: str | None = None
+    deployment: Annotated[Path | None, Parameter(name=("--deployment", "-d"))] = None
+    baseline: str | None = None
+    gpu_telemetry: Annotated[bool | None, Parameter(show_default=False)] = None
     result_dir: Path = Path()
     result_filename: Annotated[str | None, Parameter(name=("--result-filename", "--output-file"))] = None
     save_detailed: Annotated[

@@ -38,7 +38,23 @@ _FEWEST, _A_STREAM, _SECONDS = 64, 8, 30
 def where(options: BenchOptions) -> Target:
     """The server."""
     host = f"[{options.host}]" if ":" in options.host else options.host
-    return target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
+    found = target(options.base_url or f"http://{host}:{options.port}", verify=not options.insecure)
+    return msgspec.structs.replace(found, proxy=proxy(options))
+
+
+def proxy(options: BenchOptions) -> Target | None:
+    """The proxy that is asked for; the environment's is not, since measurements should not go through one."""
+    if options.proxy is None:
+        return None
+    found = target(options.proxy, option="--proxy")
+    if found.scheme != "http" or found.prefix:
+        raise InputError(f"--proxy {options.proxy}: expected http://HOST:PORT")
+    return found
+
+
+def is_here(server: Target) -> bool:
+    """Whether the server's address is of this machine, as far as it can be seen."""
+    return server.host in ("localhost", "127.0.0.1", "::1")
 
 
 def metrics(options: LoadOptions, server: Target) -> Target | None:

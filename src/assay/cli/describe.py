@@ -43,7 +43,7 @@ def describe(target: str, *, options: DescribeOptions | None = None) -> int:
     Parameters
     ----------
     target
-        `UNIT@HOST`, `UNIT` on this machine, or the URL of a server.
+        `UNIT@HOST`, `UNIT` on this machine, `docker:CONTAINER@HOST`, or the URL of a server.
     """
     from assay.cli import describe_run  # loaded only when it runs: `--help` stays fast
 

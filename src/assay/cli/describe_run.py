@@ -7,10 +7,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.host_options import check_target, open_host
+from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.progress import Reporter
 from assay.errors import InputError
-from assay.facts import LiveDeployment, deployment_text, differences, read_live, read_live_url
+from assay.facts import (
+    CONTAINER_RUNTIMES,
+    LiveDeployment,
+    deployment_text,
+    differences,
+    read_live,
+    read_live_container,
+    read_live_url,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,15 +47,24 @@ def described(target: str, options: DescribeOptions) -> tuple[str, int]:
 
 
 def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[LiveDeployment, str]:
+    check_user(target, options)
     if target.startswith(("http://", "https://")):
         progress(f"asking {target}", 0, None)
         with open_host(None, options) as host:
             return read_live_url(host, target), "served"
-    unit, machine = check_target(target, other="the URL of a server, which begins with http")
+    runtime, colon, rest = target.partition(":")
+    if colon and runtime in CONTAINER_RUNTIMES:
+        name, _, where = rest.partition("@")
+        progress(f"looking at {target}", 0, None)
+        with open_host(where or None, options) as host:
+            sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
+            return read_live_container(host, runtime, name, sudo=sudo), re.sub(r"[^\w.-]", "-", name)
+    unit, machine = check_target(target, other="docker:CONTAINER@HOST, or the URL of a server")
     progress(f"looking at {target}", 0, None)
     with open_host(machine, options) as host:
         sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
-        return read_live(host, unit, sudo=sudo), re.sub(r"[^\w.-]", "-", unit.removesuffix(".service"))
+        live = read_live(host, unit, sudo=sudo, user=options.user)
+    return live, re.sub(r"[^\w.-]", "-", unit.removesuffix(".service"))
 
 
 def _config_file(out: Path | None, live: LiveDeployment) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__, reports
-from assay.cli.host_options import check_target, open_host
+from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import journal_path, who
 from assay.cli.progress import Reporter
 from assay.deployment import EngineReference, Live, load_deployment, not_run, parse_engine, read_target
@@ -39,6 +39,7 @@ def examined(target: str | None, options: DoctorOptions) -> tuple[str, int]:
     """What is to be printed, and the exit code."""
     if target is not None and not target.endswith(".toml"):
         check_target(target)
+    check_user(target or "", options)
     with Reporter(sys.stderr) as progress:
 
         def told(checks: Iterator[Check]) -> Iterator[Check]:
@@ -66,7 +67,7 @@ def _all(target: str | None, options: DoctorOptions) -> Iterator[Check]:
             yield checked("permission", lambda: _permission(deployment))
     elif target:
         unit, host = check_target(target)
-        live = Live(unit=unit, host=host)
+        live = Live(unit=unit, user=options.user, host=host)
     engine = parse_engine(options.engine) if options.engine else deployment.engine if deployment else None
     if engine is not None:
         yield checked("source", lambda: _source(engine, cache, target if deployment is not None else None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -26,10 +26,13 @@ class HostOptions:
         A configuration for ssh in the place of your own.
     askpass
         A program that prints the password for sudo there. Default: sudo must ask for none.
+    user
+        With UNIT@HOST: a unit of the user who logs in there, as of `systemctl --user`.
     """
 
     ssh_config: Path | None = None
     askpass: Path | None = None
+    user: Annotated[bool, Parameter(negative=(), show_default=False)] = False
 
 
 def open_host(name: str | None, options: HostOptions) -> Host:
@@ -62,6 +65,12 @@ def check_target(
     Raises:
         InputError: one of them is empty, or the unit cannot be a service's name.
     """
+    if match := re.match(r"(?:docker|podman|nerdctl):", text):
+        raise InputError(
+            f"{text!r} is a container, and assay changes systemd services: nothing on the machine would "
+            "take a change of it back",
+            hint="name the unit that runs it, if one does; `assay describe` looks at containers, too",
+        )
     if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text, re.DOTALL):
         unit, at, host = match["unit"], "", match["host"]
     else:
@@ -72,3 +81,15 @@ def check_target(
             hint=f"name a systemd service, such as llm.service@gpu1 or llm.service, or {other}",
         )
     return unit if unit.endswith(".service") else f"{unit}.service", host or None
+
+
+def check_user(target: str, options: HostOptions) -> None:
+    """`--user` goes with a unit: a deployment file says so itself.
+
+    Raises:
+        InputError: it was given with something else.
+    """
+    if options.user and (target.endswith(".toml") or target.startswith(("http://", "https://"))):
+        raise InputError(
+            "--user goes with UNIT@HOST", hint="a deployment file says it: user = true, in [live]"
+        )

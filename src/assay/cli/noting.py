@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def noting(live: Live, journal: Path | None) -> Iterator[Callable[[str, Value], None]]:
     """The lock of the unit, and what writes into the journal about it."""
     path, user = journal or journal_path(), who()
-    subject = f"{live.unit}@{live.host or socket.gethostname()}"
+    whose = "user " if live.user else ""
+    subject = f"{whose}{live.unit}@{live.host or socket.gethostname()}"
     with locked(path, subject, who=user), Journal(path, who=user) as opened:
 
         def note(kind: str, body: Value) -> None:

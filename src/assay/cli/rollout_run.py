@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.host_options import check_target, open_host
+from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
-from assay.deployment import Live, load_deployment
+from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
 from assay.rollout import (
@@ -36,18 +36,22 @@ if TYPE_CHECKING:
     from assay._value import Value
     from assay.cli.rollout_options import ApplyOptions, ChangeOptions, StatusOptions, UndoOptions
     from assay.deployment import Deployment
+    from assay.hosts import Host
 
 
 def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
     """Prepare, show the plan, carry it out."""
     asked = parse_change(change, options.without)
+    check_user(str(path), options)
     deployment = load_deployment(path, environment=os.environ, home=Path.home())
     live = check_permission(deployment)
     request = Request(
         id=new_id(),
         unit=live.unit,
+        user=live.user,
         change=asked,
         who=who(),
+        hooks=deployment.hooks,
         why=options.why,
         approved_by=options.approved_by,
         url=live.url,
@@ -82,12 +86,15 @@ def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) ->
 
 def stands(target: str, options: StatusOptions) -> tuple[str, int]:
     """What `assay status` prints, and its exit code."""
-    live = _live(target)
+    live, hooks = _live(target, options)
     with open_host(live.host, options) as host:
-        seen = status(Look(host, live.unit, url=live.url, model=live.model, patience=Patience(lost_s=0)))
+        seen = status(_look(host, live, hooks, Patience(lost_s=0)))
     marks = seen.marks
     fine = (
-        seen.serves and (marks.armed is None or marks.switch) and not (marks.trial_file and not marks.armed)
+        seen.serves
+        and (marks.armed is None or marks.switch)
+        and not (marks.trial_file and not marks.armed)
+        and not (marks.drained and not marks.armed)
     )
     text = reports.status_json(seen) if options.json else reports.status_text(seen)
     return text, 0 if fine else 1
@@ -104,11 +111,11 @@ def rolled_back(target: str, options: UndoOptions) -> str:
 
 
 def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
-    live = _live(target)
+    live, hooks = _live(target, options)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
-        look = Look(host, live.unit, url=live.url, model=live.model, patience=patience)
+        look = _look(host, live, hooks, patience)
 
         def shown(kind: str, body: Value) -> None:
             note(kind, body)
@@ -121,17 +128,23 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
 
 
-def _live(target: str) -> Live:
-    """Where it runs: as a deployment file says, or as is written."""
+def _look(host: Host, live: Live, hooks: Hooks, patience: Patience) -> Look:
+    look = Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+    return look.hooked(hooks, who=who())
+
+
+def _live(target: str, options: StatusOptions) -> tuple[Live, Hooks]:
+    """Where it runs, and what is run around a restart: as a deployment file says, or as is written."""
+    check_user(target, options)
     if target.endswith(".toml"):
         deployment = load_deployment(Path(target), environment=os.environ, home=Path.home())
         if deployment.live is None:
             raise InputError(
                 f"{target} does not say where it runs", hint="write [live], as `assay describe` does"
             )
-        return deployment.live
+        return deployment.live, deployment.hooks
     unit, host = check_target(target)
-    return Live(unit=unit, host=host)
+    return Live(unit=unit, user=options.user, host=host), Hooks()
 
 
 def patience_of(options: ChangeOptions, *, trial_s: int) -> Patience:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__, reports
-from assay.bench import Limits, Target, check_prompts, target
+from assay.bench import Doubt, Limits, Meant, Said, Target, check_prompts, identity_doubts, target
 from assay.cli import bench_plan
 from assay.cli.bench_progress import BenchProgress
 from assay.cli.host_options import open_host
@@ -20,8 +20,8 @@ from assay.cli.progress import Reporter
 from assay.cli.rollout_check import ask_its_parser, tell_of_command
 from assay.cli.rollout_run import patience_of
 from assay.cli.try_target import Asked, Subject, asked, looked_at, named
-from assay.deployment import parse_engine
-from assay.engines import settings_drawn_at_start
+from assay.deployment import Hooks, parse_engine
+from assay.engines import pretends, settings_drawn_at_start
 from assay.errors import InputError, Refused, SourceError
 from assay.rollout import Request, parse_change, prepare
 from assay.trials import Expected, Ladder, Told, TryOut, are_one, try_once
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from assay.bench import Comparison, Rung
     from assay.cli.bench_options import LoadOptions
     from assay.cli.try_options import TryOptions
+    from assay.facts import LiveDeployment
     from assay.rollout import Change, Prepared
     from assay.trials import ArmName, Choice, Effect, Tried
 
@@ -59,9 +60,10 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
             text = reports.try_json(id, found.sifted) if options.json else reports.try_text(found.sifted)
             return text, _NOT_TRIED
         live = subject.live
+        hooks = called.deployment.hooks if called.deployment else Hooks()
         request = Request(
-            id=id, unit=live.unit, change=found.sifted.change, who=who(), why=options.why,
-            approved_by=options.approved_by, url=live.url, model=live.model, patience=patience,
+            id=id, unit=live.unit, user=live.user, change=found.sifted.change, who=who(), why=options.why,
+            approved_by=options.approved_by, hooks=hooks, url=live.url, model=live.model, patience=patience,
         )  # fmt: skip
         say("a token of the service as it is")
         prepared = prepare(host, request)
@@ -71,7 +73,9 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
         done = None
         if not options.dry_run:
             tell(shown)
-            done = _carried_out(prepared, _ladder(prepared, options, load, folder), expected, note, options)
+            done = _carried_out(
+                prepared, _ladder(prepared, subject.seen, options, load, folder), expected, note, options
+            )
     if options.json:
         text = reports.try_json(id, found.sifted, prepared.plan, expected.prediction, done)
     else:
@@ -110,7 +114,16 @@ def _expected(prepared: Prepared, found: Asked) -> Expected:
     return Expected(fields=fields, prediction=prediction, drawn=drawn)
 
 
-def _ladder(prepared: Prepared, options: TryOptions, load: LoadOptions, folder: Path) -> Ladder:
+def _pretending(prepared: Prepared, seen: LiveDeployment) -> tuple[Doubt, ...]:
+    """Drafts that are accepted by dice make both arms worthless, and nothing in the figures shows it."""
+    variables = dict(seen.process.environment) if seen.process else {}
+    how = pretends(prepared.before.words, variables)
+    return tuple(identity_doubts(Said(), Meant(pretends=how)))
+
+
+def _ladder(
+    prepared: Prepared, seen: LiveDeployment, options: TryOptions, load: LoadOptions, folder: Path
+) -> Ladder:
     """What both arms are asked, and how they are reached."""
     return Ladder(
         reach=lambda: _reached(prepared, options, load),
@@ -118,7 +131,7 @@ def _ladder(prepared: Prepared, options: TryOptions, load: LoadOptions, folder: 
         levels=tuple(bench_plan.levels(load)),
         folder=folder,
         version=__version__,
-        limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache),
+        limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache, known=_pretending(prepared, seen)),
         key=prepared.service.key or bench_plan.api_key(load, os.environ),
         metrics=lambda where: bench_plan.metrics(load, where),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.host_options import check_target
+from assay.cli.host_options import check_target, check_user
 from assay.deployment import Deployment, EngineReference, Live, load_deployment, parse_engine
 from assay.engines import is_followed, server_of
 from assay.errors import InputError, Refused, SourceError
@@ -50,6 +50,7 @@ def named(target: str, options: TryOptions) -> Named:
         Refused: neither is said; a dry run needs neither.
         InputError: it is no target.
     """
+    check_user(target, options)
     if not target.endswith(".toml"):
         unit, host = check_target(target)
         if not options.in_place and not options.dry_run:
@@ -58,7 +59,7 @@ def named(target: str, options: TryOptions) -> Named:
                 hint="it stops serving for minutes, twice; if that may be, say --in-place, or write a "
                 'deployment file with [trials] where = "in_place": `assay describe`',
             )
-        return Named(live=Live(unit=unit, host=host))
+        return Named(live=Live(unit=unit, user=options.user, host=host))
     if options.in_place:
         raise InputError("--in-place goes with UNIT@HOST", hint="in a file, [trials] says where")
     path = Path(target)
@@ -95,8 +96,9 @@ def looked_at(who: Named, host: Host, options: TryOptions, folder: Path) -> Iter
     Raises:
         HostError: the machine or the unit is not there.
     """
-    sudo = host.run(["id", "-u"]).checked().out.strip() != b"0"
-    seen = read_live(host, who.live.unit, sudo=sudo)
+    live = who.live
+    sudo = not live.user and host.run(["id", "-u"]).checked().out.strip() != b"0"
+    seen = read_live(host, live.unit, sudo=sudo, user=live.user)
     release = options.engine or (str(who.deployment.engine) if who.deployment else engine_of(seen))
     engine = parse_engine(release) if release else None
     if who.path is not None:
@@ -104,7 +106,8 @@ def looked_at(who: Named, host: Host, options: TryOptions, folder: Path) -> Iter
         return
     served = seen.served
     model = served.models[0].name if served and served.models else None
-    live = Live(unit=who.live.unit, host=who.live.host, url=served.url if served else None, model=model)
+    url = served.url if served else None
+    live = Live(unit=live.unit, user=live.user, host=live.host, url=url, model=model)
     with contextlib.ExitStack() as stack:
         if options.dry_run:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-")))

@@ -10,7 +10,7 @@ from assay.deployment.containers.yaml_text import (
     YamlSequence,
     read_yaml,
 )
-from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Live, Trials
+from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Hooks, Library, Live, Trials
 from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
@@ -46,6 +46,7 @@ __all__ = [
     "Fault",
     "FaultKind",
     "Hardware",
+    "Hooks",
     "Json",
     "Key",
     "Launch",

@@ -55,11 +55,24 @@ class Trials(Value):
     """The hosts where, as `ssh` names them."""
 
 
+class Hooks(Value):
+    """Commands of the user's around a restart, run where assay runs: lists of words, no shell."""
+
+    drain: tuple[str, ...] = ()
+    """Takes the server out of its balancer, and returns when its last requests have ended."""
+    undrain: tuple[str, ...] = ()
+    """Puts it back."""
+    timeout_s: float = 300.0
+    """How long each may take."""
+
+
 class Live(Value):
     """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
 
     unit: str
     """The systemd unit, `llm.service`."""
+    user: bool = False
+    """Whether it is of the own manager of the user who logs in there: `systemctl --user`."""
     host: str | None = None
     """The machine, as `ssh` names it; None: this one."""
     url: str | None = None
@@ -91,3 +104,5 @@ class Deployment(Value):
     """Where trials may run."""
     live: Live | None = None
     """Where it runs; None if the file does not say."""
+    hooks: Hooks = Hooks()
+    """What is run around a restart."""

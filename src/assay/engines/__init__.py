@@ -7,6 +7,7 @@ from assay.engines.effects import EFFECTS, Effect, Effects, StepFields, effects
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
 from assay.engines.names import meant, nearest, opposite
+from assay.engines.pretending import pretends, says_that_it_pretends
 from assay.engines.words import (
     is_followed,
     key_of,
@@ -40,7 +41,9 @@ __all__ = [
     "nearest",
     "opposite",
     "option_history",
+    "pretends",
     "probes",
+    "says_that_it_pretends",
     "server_of",
     "settings_drawn_at_start",
     "url_of",

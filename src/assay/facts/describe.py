@@ -55,8 +55,12 @@ def engine_of(live: LiveDeployment) -> str | None:
 
 def _engine(live: LiveDeployment) -> Iterator[str]:
     found, release = _engine_distribution(live), engine_of(live)
+    if live.container:
+        image = _remark(live.container.image)
+        yield f'# it runs in image {image}: engine = "image:{image}" asks that one, where docker has it here'
     if found:
-        yield f"# its source is in {_remark(found.folder)} on {_remark(live.host)}"
+        where = "that image" if live.container else _remark(live.host)
+        yield f"# its source is in {_remark(found.folder)} on {where}"
     if release:
         yield f"engine = {_text(release)}"
     else:
@@ -149,8 +153,14 @@ def _libraries(live: LiveDeployment) -> Iterator[str]:
 
 
 def _live(live: LiveDeployment) -> Iterator[str]:
+    if live.container:
+        kind = f"of compose ({live.container.compose})" if live.container.compose else "of no unit"
+        yield f"# container {_remark(live.container.name)}, {_remark(kind)}: assay does not change those yet"
+        return
     if live.unit:
         yield f"unit = {_text(live.unit.unit)}"
+        if live.user:
+            yield "user = true"
         if live.host != "this machine":
             yield f"host = {_text(live.host)}"
     if live.served:

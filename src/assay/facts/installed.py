@@ -55,7 +55,7 @@ class Distribution(Value):
     """Where its source lies: the folder of packages, or the checkout that it was installed from."""
 
 
-def read_installed(host: Host, prefix: str) -> tuple[Distribution, ...]:
+def read_installed(host: Host, prefix: str, *, sudo: bool = False) -> tuple[Distribution, ...]:
     """The distributions in a Python environment's folder, `/opt/venv`. Nothing of it is run.
 
     Raises:
@@ -65,7 +65,7 @@ def read_installed(host: Host, prefix: str) -> tuple[Distribution, ...]:
     if not prefix.startswith("/"):
         raise InputError(f"{prefix!r} is not the absolute path of a Python environment")
     script = Script(text=_LIST, arguments=(prefix,), name="the list of installed packages")
-    return parse_installed(host.run(script, timeout_s=_ANSWER_S).checked().out)
+    return parse_installed(host.run(script, timeout_s=_ANSWER_S, sudo=sudo).checked().out)
 
 
 def parse_installed(out: bytes) -> tuple[Distribution, ...]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._value import Value
 from assay.engines import key_of, model_of, url_of
 from assay.errors import CommandFailed, HostError
+from assay.facts.container import ContainerState, read_container
 from assay.facts.gpus import GpuState, read_gpus
 from assay.facts.installed import Distribution, environment_of, read_installed
 from assay.facts.process import RunningProcess, read_process
@@ -27,8 +30,12 @@ class LiveDeployment(Value):
     """The machine, as ssh names it; `this machine`."""
     unit: UnitState | None = None
     """The unit as systemd sees it."""
+    user: bool = False
+    """Whether the unit is of a user's own manager."""
     starts: tuple[StartCommand, ...] = ()
     """Its `ExecStart=`: what was asked for."""
+    container: ContainerState | None = None
+    """The container, where it is one and no unit."""
     process: RunningProcess | None = None
     """Its main process: what runs."""
     processes: tuple[int, ...] = ()
@@ -66,36 +73,95 @@ class _Notes:
         self.lines.append(f"{what}: {error.message}" + (f" ({error.details[-1]})" if error.details else ""))
 
 
-def read_live(host: Host, unit: str, *, sudo: bool = False) -> LiveDeployment:
+def read_live(host: Host, unit: str, *, sudo: bool = False, user: bool = False) -> LiveDeployment:
     """Read a deployment that is a systemd unit. Nothing is changed; `sudo` is for the process's variables.
+
+    With `user` it is a unit of the own manager of the user who logs in there.
 
     Raises:
         CommandFailed: there is no such unit, or no systemd.
         InputError: that is not the full name of a unit.
         Unreachable: no connection.
     """
-    state = unit_state(host, unit)
+    state = unit_state(host, unit, user=user)
     if state.load_state == "not-found":
         raise CommandFailed(
-            f"{host.name} has no unit {unit}", hint="`systemctl list-units --type=service` lists them"
+            f"{host.name} has no unit {unit}",
+            hint=f"`systemctl{' --user' if user else ''} list-units --type=service` lists them",
         )
     notes = _Notes()
-    starts = start_commands(host, unit) if state.load_state == "loaded" else ()
+    starts = start_commands(host, unit, user=user) if state.load_state == "loaded" else ()
     process = _process(host, state, notes, sudo=sudo)
     words = _best_words(process, starts)
     url = url_of(words)
     return LiveDeployment(
         host=host.name,
         unit=state,
+        user=user,
         starts=starts,
         process=process,
-        processes=unit_processes(host, unit),
+        processes=unit_processes(host, unit, user=user),
         gpus=_gpus(host, notes),
         installed=_installed(host, words, notes),
         served=_served(host, url, words, notes) if url and process else None,
         config_text=_config(host, model_of(words), notes, sudo=sudo),
         notes=tuple(notes.lines),
     )
+
+
+def read_live_container(host: Host, runtime: str, name: str, *, sudo: bool = False) -> LiveDeployment:
+    """Read a deployment that is a container of docker, podman or nerdctl. Nothing is changed or run in it.
+
+    `sudo` is for its engine, and for the process and the files in it.
+
+    Raises:
+        CommandFailed: there is no such container.
+        InputError: that can be no container's name.
+        Unreachable: no connection.
+    """
+    state = read_container(host, runtime, name, sudo=sudo)
+    notes = _Notes()
+    if state.pid is None:
+        notes.lines.append(f"container {state.name} does not run: it is {state.status}")
+    process = None
+    if state.pid is not None:
+        try:
+            process = read_process(host, state.pid, sudo=sudo)
+        except CommandFailed as error:
+            notes.add("the running process", error)
+    asked = RunningProcess(pid=state.pid or 0, words=state.words, environment=())
+    # an init before the server has its words, too; what the engine was told is the server's command alone
+    process = msgspec.structs.replace(process or asked, words=state.words)
+    url = state.reached(url_of(state.words))
+    inside = f"/proc/{state.pid}/root" if state.pid else None
+    return LiveDeployment(
+        host=host.name,
+        container=state,
+        process=process,
+        gpus=_gpus(host, notes),
+        installed=_installed_in(host, state.words, inside, notes, sudo=sudo) if inside else (),
+        served=_served(host, url, state.words, notes) if url and state.pid else None,
+        config_text=_config(host, model_of(state.words), notes, sudo=sudo, inside=inside) if inside else None,
+        notes=tuple(notes.lines),
+    )
+
+
+def _installed_in(
+    host: Host, words: Sequence[str], inside: str, notes: _Notes, *, sudo: bool
+) -> tuple[Distribution, ...]:
+    """Those of the environment that the words name, else of the places where images have them."""
+    prefixes = [prefix] if (prefix := environment_of(words)) else ["/usr/local", "/opt/venv", "/usr"]
+    found: tuple[Distribution, ...] = ()
+    for prefix in prefixes:
+        try:
+            listed = read_installed(host, f"{inside}{prefix}", sudo=sudo)
+        except CommandFailed as error:
+            notes.add("installed packages", error)
+            return ()
+        found += tuple(
+            msgspec.structs.replace(each, folder=each.folder.removeprefix(inside)) for each in listed
+        )
+    return found
 
 
 def read_live_url(host: Host, url: str, *, key: Secret | None = None) -> LiveDeployment:
@@ -158,11 +224,15 @@ def _served(host: Host, url: str, words: Sequence[str], notes: _Notes) -> Served
         return None
 
 
-def _config(host: Host, model: str | None, notes: _Notes, *, sudo: bool) -> str | None:
+def _config(
+    host: Host, model: str | None, notes: _Notes, *, sudo: bool, inside: str | None = None
+) -> str | None:
     if model is None or not model.startswith("/"):
         return None
     try:
-        return host.read(f"{model.rstrip('/')}/config.json", sudo=sudo, limit_bytes=16 << 20).decode()
+        return host.read(
+            f"{inside or ''}{model.rstrip('/')}/config.json", sudo=sudo, limit_bytes=16 << 20
+        ).decode()
     except CommandFailed as error:
         notes.add("the model's config.json", error)
     except UnicodeDecodeError:

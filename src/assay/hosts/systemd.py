@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay._value import Value
 from assay.errors import CommandFailed, InputError
-from assay.hosts.command import Script
+from assay.hosts.command import Script, last_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,15 @@ def parse_processes(out: bytes) -> tuple[int, ...]:
 
 def _ask(host: Host, words: Sequence[str], *, user: bool) -> bytes:
     command = [words[0], "--user", *words[1:]] if user else list(words)
-    return host.run(command, timeout_s=_ANSWER_S).checked().out
+    result = host.run(command, timeout_s=_ANSWER_S)
+    if user and not result.ok:
+        raise CommandFailed(
+            f"{host.name}: the user's own manager does not answer {words[0]}",
+            details=last_lines(result.err, 2),
+            hint="`systemctl --user` and `busctl --user` must work for the user who logs in there: see "
+            "pam_systemd and the package dbus-user-session",
+        )
+    return result.checked().out
 
 
 def _checked(unit: str) -> str:

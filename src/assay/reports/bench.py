@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from assay.bench import DEFINITIONS, Rung
+from assay.bench import DEFINITIONS, Rung, tokens_per_joule
 from assay.reports.harmless import harmless, printable
 from assay.stats import Summary
 
@@ -39,6 +39,7 @@ def bench_text(rung: Rung, width: int = 80) -> str:
         _row("tokens per event", (_number(found.tokens_per_event),)),
         _row("in flight, mean", (_number(found.mean_concurrency),)),
         *_server(rung),
+        *_gpus(rung),
     ]
     lines += _doubts(rung, width)
     return "\n".join(harmless(line) for line in lines if line)
@@ -99,6 +100,26 @@ def _by_turn(rung: Rung) -> list[str]:
     turns = rung.metrics.ttft_by_turn_ms
     shown = [*range(min(4, len(turns))), *([len(turns) - 1] if len(turns) > 4 else [])]
     return [_latency(f"  of question {at + 1}", turns[at]) for at in shown]
+
+
+def _gpus(rung: Rung) -> list[str]:
+    """What the GPUs in use did."""
+    used = [each for each in rung.gpus if each.used]
+    if not used:
+        return []
+    watts = [each.power_mean_w for each in used if each.power_mean_w is not None]
+    clocks = [each.sm_mean_mhz for each in used if each.sm_mean_mhz is not None]
+    lines = []
+    if watts:
+        per_joule = tokens_per_joule(rung.metrics.output_tokens, rung.gpus)
+        told = "" if per_joule is None else f"  {per_joule:.3g} output tokens a joule"
+        lines.append(
+            _row(f"power of {len(watts)} GPU{'s' * (len(watts) > 1)}, W", (_number(sum(watts)), told))
+        )
+    if clocks:
+        hottest = max((each.temperature_most_c or 0 for each in used), default=0)
+        lines.append(_row("clock, MHz", (_number(sum(clocks) / len(clocks)), f"  at most {hottest} C")))
+    return lines
 
 
 def _server(rung: Rung) -> list[str]:

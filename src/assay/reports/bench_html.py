@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from assay.bench import DEFINITIONS, RequestRecord, Rung, RunInfo
+from assay.bench import DEFINITIONS, RequestRecord, Rung, RunInfo, tokens_per_joule
 from assay.reports.charts import Points, line_chart
 from assay.reports.harmless import printable
 from assay.stats import quantile
@@ -13,7 +14,7 @@ from assay.stats import quantile
 _CURVE, _WINDOWS = 100, 80
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:.6rem 0}
+table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
 td,th{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}
 figure{display:inline-block;width:29rem;max-width:100%;margin:.4rem .4rem .8rem 0;vertical-align:top}
@@ -146,7 +147,8 @@ def _rung(rung: Rung, records: Sequence[RequestRecord]) -> str:
     )
     return (
         f"<h2>{_text(rung.level.name)}</h2><p>{found.completed} completed, {found.failed} failed in "
-        f"{found.duration_s:.1f} s</p><ul>{failures}</ul>{_goodput(rung)}{_server(rung)}{''.join(charts)}"
+        f"{found.duration_s:.1f} s</p><ul>{failures}</ul>{_goodput(rung)}{_server(rung)}{_gpus(rung)}"
+        + "".join(charts)
     )
 
 
@@ -158,6 +160,20 @@ def _goodput(rung: Rung) -> str:
     return (
         f"<p>Goodput: {kept.request_goodput:.4g} requests/s, {kept.attainment:.1%} within {_text(asked)}.</p>"
     )
+
+
+def _gpus(rung: Rung) -> str:
+    """What the GPUs in use did."""
+    used = [each for each in rung.gpus if each.used]
+    watts = [each.power_mean_w for each in used if each.power_mean_w is not None]
+    if not watts:
+        return ""
+    per_joule = tokens_per_joule(rung.metrics.output_tokens, rung.gpus)
+    tokens = "" if per_joule is None else f", {per_joule:.3g} output tokens a joule"
+    hottest = max((each.temperature_most_c or 0 for each in used), default=0)
+    names = _text(", ".join(sorted({each.name for each in used})))
+    gpus = "one GPU" if len(used) == 1 else f"{len(used)} GPUs"
+    return f"<p>{gpus} ({names}) took {sum(watts):.0f} W{tokens}, at most {hottest} C.</p>"
 
 
 def _server(rung: Rung) -> str:
@@ -180,7 +196,7 @@ def _shares(values: Sequence[float]) -> Points:
 
 
 def _timeline(done: Sequence[RequestRecord], records: Sequence[RequestRecord]) -> tuple[Points, Points]:
-    """Tokens a second in equal windows, and requests in flight in the middle of each."""
+    """Tokens a second in equal windows, and the mean of requests in flight in each."""
     began = min((each.sent_ns for each in records), default=0)
     ended = max((each.last_byte_ns for each in records), default=0)
     width = (ended - began) / _WINDOWS
@@ -191,13 +207,11 @@ def _timeline(done: Sequence[RequestRecord], records: Sequence[RequestRecord]) -
         weight = (each.completion_tokens or 0) / len(each.events_ns)
         for at in each.events_ns:
             counts[int((at - began) / width)] += weight
-    middles = [(at + 0.5) * width for at in range(_WINDOWS)]
-    flying = [
-        sum(each.sent_ns - began <= middle < max(each.last_byte_ns, each.sent_ns) - began for each in records)
-        for middle in middles
-    ]
-    seconds = [middle / 1e9 for middle in middles]
+    flying = [0.0] * _WINDOWS
+    for each in records:
+        first, last = (each.sent_ns - began) / width, (max(each.last_byte_ns, each.sent_ns) - began) / width
+        for at in range(int(first), min(math.ceil(last), _WINDOWS)):
+            flying[at] += min(last, at + 1) - max(first, at)
+    seconds = [(at + 0.5) * width / 1e9 for at in range(_WINDOWS)]
     rates = [count * 1e9 / width for count in counts[:_WINDOWS]]
-    return list(zip(seconds, rates, strict=True)), [
-        (at, float(n)) for at, n in zip(seconds, flying, strict=True)
-    ]
+    return list(zip(seconds, rates, strict=True)), list(zip(seconds, flying, strict=True))

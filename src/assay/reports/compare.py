@@ -33,6 +33,8 @@ def compare_text(found: Comparison, width: int = 80) -> str:
     for arm, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
             lines += textwrap.wrap(f"only in {arm}, not compared: {', '.join(only)}", width)
+    if found.only_a and found.outcome == "inconclusive":
+        lines.append("B lacks a load that A has, so nobody can say that it is as good")
     rule = found.rule
     lines += textwrap.wrap(
         f"verdict: {_SAID[found.outcome]} (* decides; a loss below {100 * rule.margin:.3g} % is none that "

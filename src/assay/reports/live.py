@@ -12,7 +12,7 @@ from assay.reports.harmless import harmless_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.facts import Difference, LiveDeployment, Served
+    from assay.facts import ContainerState, Difference, LiveDeployment, Served
 
 
 def remarks(live: LiveDeployment, found: Sequence[Difference]) -> str:
@@ -28,6 +28,9 @@ def described(live: LiveDeployment, found: Sequence[Difference], written: str) -
     lines = [f"{written} is written."]
     if live.unit:
         lines.append(f"{live.unit.unit} on {live.host}: {live.unit.active_state}, {len(live.gpus.gpus)} GPUs")
+    if live.container:
+        state = live.container
+        lines.append(f"{state.name} on {live.host}: {state.status}, {len(live.gpus.gpus)} GPUs")
     lines += [f"{each.kind}: {mask(each.message)}\n  {mask(each.help)}" for each in found]
     lines += [f"not read: {mask(note)}" for note in live.notes]
     return harmless_lines("\n".join(lines))
@@ -40,6 +43,7 @@ def live_json(live: LiveDeployment, found: Sequence[Difference]) -> str:
         "version": 1,
         "host": live.host,
         "unit": live.unit,
+        "container": _container(live.container),
         "asked": [_words(start.words, secrets) for start in live.starts],
         "running": _words(process.words, secrets) if process else None,
         "pid": process.pid if process else None,
@@ -79,6 +83,13 @@ def _parsed(text: str) -> object:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
+
+
+def _container(state: ContainerState | None) -> dict[str, object] | None:
+    """All but its words, which stand under `running`, masked."""
+    if state is None:
+        return None
+    return {name: getattr(state, name) for name in state.__struct_fields__ if name != "words"}
 
 
 def _one_line(text: str) -> str:

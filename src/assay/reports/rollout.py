@@ -40,6 +40,7 @@ _SAYS = {
     "trial": "is on trial; `assay promote` keeps it, `assay rollback` takes it back, and so does its switch",
     "promoted": "is kept; `assay rollback` takes it back",
     "rolled-back": "is taken back, and the service serves",
+    "undrained": "has its traffic back",
 }
 
 
@@ -48,6 +49,8 @@ def outcome_text(outcome: Outcome) -> str:
     lines = [f"{outcome.id} {_SAYS.get(outcome.result, outcome.result)}"]
     if outcome.downtime_s:
         lines.append(f"no token for {outcome.downtime_s:g} s")
+    if outcome.drained_s:
+        lines.append(f"drained for {outcome.drained_s:g} s")
     lines += [f"it did not take all of it: {line}" for line in outcome.lines]
     return harmless_lines("\n".join(lines))
 
@@ -83,6 +86,11 @@ def status_text(status: Status) -> str:
         lines.append(f"rollout {marks.reverted.id} by {marks.reverted.who} was taken back")
     if marks.kept_file:
         lines.append(f"a promoted change is in effect: {marks.last or 'of unknown origin'}")
+    if marks.drained:
+        lines.append(
+            f"STILL DRAINED by rollout {marks.drained.id} of {marks.drained.who}, since "
+            f"{marks.drained.since}: `assay rollback FILE` runs its undrain hook"
+        )
     if marks.promoting:
         lines.append("a promotion was under way")
     return harmless_lines(mask("\n".join(lines)))

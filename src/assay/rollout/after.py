@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from assay._masking import mask
 from assay._value import Value
+from assay.deployment import Hooks
 from assay.errors import ApplyFailed, CommandFailed, HostError, JournalError, Refused, RestoreFailed
 from assay.rollout import scripts
 from assay.rollout.apply import Note, OnStep, person_commands
-from assay.rollout.drop_in import layout
 from assay.rollout.failure import Failure
+from assay.rollout.hooks import Drain
 from assay.rollout.machine import Machine, SwitchFired
 from assay.rollout.marks import Marks
+from assay.rollout.places import places_of
 from assay.rollout.plan import Outcome, Patience
 from assay.rollout.prepare import known_words, proven, service_of
 from assay.rollout.prove import StartFailed, Watch, until_token
@@ -58,7 +60,14 @@ class Look:
     """A unit with its marks, as the verbs after a rollout find it."""
 
     def __init__(
-        self, host: Host, unit: str, *, url: str | None, model: str | None, patience: Patience
+        self,
+        host: Host,
+        unit: str,
+        *,
+        url: str | None,
+        model: str | None,
+        patience: Patience,
+        user: bool = False,
     ) -> None:
         """Look; nothing is changed.
 
@@ -67,12 +76,19 @@ class Look:
             Refused: nobody says where the server answers.
         """
         self.patience = patience
-        self.machine = Machine(host, layout(unit), id="-", lost_s=patience.lost_s)
+        self.machine = Machine(host, places_of(host, unit, user=user), id="-", lost_s=patience.lost_s)
         self.state: UnitState = self.machine.state()
         self.marks = self.machine.marks()
-        self.machine.id = self.marks.armed.id if self.marks.armed else self.marks.last or "-"
+        left = self.marks.armed or self.marks.drained
+        self.machine.id = left.id if left else self.marks.last or "-"
+        self.drain = Drain(Hooks(), self.machine, who="")
         self._where = (url, model)
         self.service: Service | None = self._asked() if self.state.load_state == "loaded" else None
+
+    def hooked(self, hooks: Hooks, *, who: str) -> Look:
+        """The same, with what is run around a restart, and on whose behalf."""
+        self.drain = Drain(hooks, self.machine, who=who)
+        return self
 
     @property
     def called(self) -> str:
@@ -220,16 +236,19 @@ def rollback(
 ) -> Intent | Outcome:
     """Take back the change that is on trial, else the one that was promoted last, and see a token.
 
-    With `dry_run` only the intent is given.
+    With hooks it is drained meanwhile; what an assay that was killed left drained is undrained. With
+    `dry_run` only the intent is given.
 
     Raises:
-        Refused: there is nothing to take back, or the kept file was edited since.
+        Refused: there is nothing to take back, the kept file was edited since, or the drain hook failed.
         RestoreFailed: it was not seen to serve; the details say what a person must do.
         JournalError: the intent could not be journalled. Nothing was changed.
     """
     marks, places = look.marks, look.machine.layout
     if marks.armed is not None:
         does = f"{places.trial} is removed, and {places.unit} restarted if it was for the rollout"
+    elif marks.drained is not None:
+        return _undrained(look, note=note, on_step=on_step, dry_run=dry_run)
     elif marks.last is not None:
         does = f"{places.kept} becomes what it was before {marks.last}, and {places.unit} is restarted"
     else:
@@ -238,8 +257,27 @@ def rollback(
     if dry_run:
         return intent
     note("rollback", intent)
-    downtime_s = _back(look, note, on_step)
-    return Outcome(id=intent.id, result="rolled-back", downtime_s=downtime_s)
+    with look.drain.around(note, on_step):
+        downtime_s = _back(look, note, on_step)
+    return Outcome(id=intent.id, result="rolled-back", downtime_s=downtime_s, drained_s=look.drain.drained_s)
+
+
+def _undrained(look: Look, *, note: Note, on_step: OnStep, dry_run: bool) -> Intent | Outcome:
+    """A rollout that is over left its server drained: nothing but that is taken back."""
+    assert look.marks.drained is not None, "it was looked at"
+    id = look.marks.drained.id
+    if not look.drain.asked:
+        raise Refused(
+            f"{look.called} is still drained by {id}, and no hook is known that undrains it",
+            hint="name the deployment file whose [hooks] drained it",
+        )
+    intent = Intent(id=id, does=f"run here: {look.drain.shown('undrain')}", undone_by="the drain hook")
+    if dry_run:
+        return intent
+    note("rollback", intent)
+    look.prove()
+    look.drain.mend(note, on_step)
+    return Outcome(id=id, result="undrained")
 
 
 def come_back(look: Look, id: str, *, note: Note, on_step: OnStep = lambda _: None) -> None:
@@ -297,5 +335,5 @@ def _not_seen(look: Look, id: str, error: HostError | StartFailed, note: Note) -
     places = look.machine.layout
     return RestoreFailed(
         f"{look.called} was not seen to serve as before: {told}",
-        details=person_commands(places.unit, places.trial),
+        details=person_commands(places),
     )

@@ -14,7 +14,9 @@ from assay._value import Value
 from assay.errors import ApplyFailed, AssayError, HostError, JournalError, RestoreFailed
 from assay.facts import read_served, resolved_otherwise
 from assay.rollout import scripts
+from assay.rollout.container import container_processes
 from assay.rollout.failure import Failure, FailureKind
+from assay.rollout.hooks import Undrain
 from assay.rollout.machine import Machine, SwitchFired, host_failure
 from assay.rollout.plan import Outcome
 from assay.rollout.prove import StartFailed, Watch, holds, until_token
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.hosts import UnitState
+    from assay.rollout.drop_in import Layout
     from assay.rollout.plan import Plan
     from assay.rollout.prepare import Prepared
 
@@ -45,22 +48,25 @@ class Began(Value):
 def apply(prepared: Prepared, *, note: Note, on_step: OnStep = lambda _: None) -> Outcome:
     """Carry a plan out. It ends with the change on trial under its switch, or with the service as before.
 
-    The plan is journalled first. `on_step` hears the name of each step before it is done.
+    The plan is journalled first. `on_step` hears the name of each step before it is done. With hooks the
+    server is drained before, and undrained once it serves, with the change or without.
 
     Raises:
         ApplyFailed: the change was taken back, and the service was seen to serve as before.
-        RestoreFailed: that could not be seen; the details say what a person must do.
-        Refused: another rollout is under way. Nothing was changed.
+        RestoreFailed: that could not be seen, or it is still drained; the details say what a person must do.
+        Refused: another rollout is under way, or the drain hook failed. Nothing was changed.
         JournalError: the plan could not be journalled. Nothing was changed.
         HostError: the machine could not be reached before anything was changed.
     """
     note("plan", prepared.plan)
-    return _Run(prepared, note, on_step).run()
+    with prepared.drain.around(note, on_step) as undrain:
+        return _Run(prepared, note, on_step, undrain).run()
 
 
 class _Run:
-    def __init__(self, prepared: Prepared, note: Note, on_step: OnStep) -> None:
+    def __init__(self, prepared: Prepared, note: Note, on_step: OnStep, undrain: Callable[[], None]) -> None:
         self._prepared = prepared
+        self._undrain = undrain
         self._plan: Plan = prepared.plan
         self._machine: Machine = prepared.machine
         self._patience = prepared.plan.patience
@@ -76,11 +82,12 @@ class _Run:
         self._cursor = self._machine.cursor()
         self._begin("arm")
         switch_s = str(self._patience.switch_s)
-        revert = scripts.REVERT.encode()
+        revert = self._machine.scoped(scripts.REVERT).encode()
         self._machine.act(scripts.ARM, "arm", self._prepared.who, switch_s, _sum(revert), stdin=revert)
         self._renewed = time.monotonic()
         try:
             self._change()
+            self._undrain()
         except BaseException as error:
             self._take_back(error)
             raise
@@ -88,6 +95,7 @@ class _Run:
             id=self._plan.id,
             result="trial",
             downtime_s=round(self._downtime_s, 1),
+            drained_s=self._prepared.drain.drained_s,
             lines=tuple(map(self._masked, self._not_taken())),
         )
         with contextlib.suppress(JournalError):  # it serves, and its switch is armed
@@ -191,7 +199,8 @@ class _Run:
         return self._plan.layout.trial in state.drop_in_paths and not state.need_daemon_reload
 
     def _stop(self) -> None:
-        old = self._machine.processes()
+        inside = container_processes(self._machine, self._prepared.before.words)
+        old = (*self._machine.processes(), *inside)
         self._down_since = time.monotonic()
         self._machine.act(scripts.STOP, "stop")
         deadline = time.monotonic() + self._patience.stop_s
@@ -276,6 +285,8 @@ class _Run:
             return error.failure
         if isinstance(error, SwitchFired):
             return self._why_fired()
+        if isinstance(error, Undrain):
+            return _failure("hook", "the undrain hook failed", error.lines)
         if isinstance(error, HostError):
             return _failure("exited", f"a step failed: {host_failure(error)}", error.details)
         if isinstance(error, AssayError):
@@ -304,7 +315,7 @@ class _Run:
         self._told(outcome)
         return RestoreFailed(
             f"{self._plan.host}: {self._plan.layout.unit} was not seen to serve as before: {outcome.message}",
-            details=(*outcome.lines, *person_commands(self._plan.layout.unit, self._plan.layout.trial)),
+            details=(*outcome.lines, *person_commands(self._plan.layout)),
             hint="where its switch is still there, it takes the change back by itself: see `assay status`",
         )
 
@@ -320,14 +331,15 @@ def _sum(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def person_commands(unit: str, trial: str) -> tuple[str, ...]:
-    """What a person runs on the machine, as root, to bring the service back."""
-    unit, trial = shlex.quote(unit), shlex.quote(trial)
+def person_commands(layout: Layout) -> tuple[str, ...]:
+    """What a person runs on the machine, as root or the unit's user, to bring the service back."""
+    unit, trial = shlex.quote(layout.unit), shlex.quote(layout.trial)
+    who, scope = ("that user", " --user") if layout.user else ("root", "")
     return (
-        "a person must look, on the machine, as root:",
-        f"  systemctl status {unit}; journalctl -u {unit} -n 100",
-        f"  rm -f {trial}; systemctl daemon-reload",
-        f"  systemctl reset-failed {unit}; systemctl restart {unit}",
+        f"a person must look, on the machine, as {who}:",
+        f"  systemctl{scope} status {unit}; journalctl{scope} -u {unit} -n 100",
+        f"  rm -f {trial}; systemctl{scope} daemon-reload",
+        f"  systemctl{scope} reset-failed {unit}; systemctl{scope} restart {unit}",
     )
 
 

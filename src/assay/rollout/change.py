@@ -9,6 +9,7 @@ from assay._masking import mask, may_be_secret_name, writable
 from assay._value import Value
 from assay.engines import server_of
 from assay.errors import InputError, Refused
+from assay.rollout.container import container_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,16 +86,18 @@ def changed_words(words: Sequence[str], change: Change, *, dollars: bool = True)
     it is doubled where systemd expands it (`dollars`).
 
     Raises:
-        Refused: a shell or container stands around the server, or how many words an option has is unclear.
+        Refused: a shell stands around the server, or a container that cannot be followed, or how many words
+            an option has is unclear.
     """
+    inside = container_of(words) is not None
     server = server_of(words)
     arguments = tuple(word.text for word in server.arguments) if server else ()
     head = len(words) - len(arguments)
-    if server is None or server.launch.image is not None or arguments != tuple(words[head:]):
+    if server is None or (server.launch.image is not None and not inside) or arguments != tuple(words[head:]):
         raise Refused(
             "the unit's command does not start a server that assay knows by itself",
-            hint="assay changes commands such as `python -m sglang.launch_server …` and `vllm serve …`; "
-            "where a shell or a container is around it, change that by hand",
+            hint="assay changes commands such as `python -m sglang.launch_server …`, `vllm serve …` and "
+            "`docker run … IMAGE …`; where a shell is around it, change that by hand",
         )
     changed = list(arguments)
     for flag in change.unset:

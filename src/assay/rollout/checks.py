@@ -10,8 +10,9 @@ from assay._value import Value
 from assay.errors import AssayError, CommandFailed, HostError
 from assay.facts import read_gpus
 from assay.hosts import Script
-from assay.rollout.drop_in import layout
+from assay.rollout.container import container_of
 from assay.rollout.machine import Machine
+from assay.rollout.places import places_of
 from assay.rollout.plan import Patience
 from assay.rollout.prepare import (
     alone,
@@ -37,7 +38,7 @@ _CLOCK_S = 5.0
 _LITTLE_KB, _LEAST_KB = 20 << 10, 1 << 10
 
 _ROOM = r"""
-for folder in /run /etc/systemd/system /var/lib /tmp; do
+for folder; do
   at=$folder
   while [ ! -d "$at" ]; do at=${at%/*}; at=${at:-/}; done
   writable=no; [ ! -w "$at" ] || writable=yes
@@ -78,11 +79,15 @@ def check_machine(host: Host, live: Live) -> Iterator[Check]:
     yield connected
     if connected.status == "failed":
         return
-    machine = Machine(host, layout(live.unit), id="-", lost_s=0)
     yield checked("clock", lambda: _clock(host))
+    systemd = checked("systemd", lambda: _systemd(host, user=live.user))
+    yield systemd
+    if systemd.status == "failed":
+        yield _skipped("unit", "systemd")
+        return
+    machine = Machine(host, places_of(host, live.unit, user=live.user), id="-", lost_s=0)
     root = checked("root", lambda: _root(machine))
     yield root
-    yield checked("systemd", lambda: _systemd(host))
     yield checked("tools", lambda: _tools(host))
     yield checked("python3", lambda: _python(host))
     yield checked("gpus", lambda: _gpus(host))
@@ -137,11 +142,13 @@ def _clock(host: Host) -> str | Check:
 
 def _root(machine: Machine) -> str:
     sudo = machine.sudo
+    if machine.layout.user:
+        return "not needed: the unit is of the user who logs in"
     machine.host.run(["true"], sudo=sudo).checked()
     return "by sudo" if sudo else "logged in as root"
 
 
-def _systemd(host: Host) -> str | Check:
+def _systemd(host: Host, *, user: bool) -> str | Check:
     out = host.run(["systemctl", "--version"])
     words = out.out.decode("utf-8", "replace").split()
     if not out.ok or len(words) < 2 or not words[1].isdigit():
@@ -150,7 +157,10 @@ def _systemd(host: Host) -> str | Check:
         raise CommandFailed(
             f"{host.name}: systemd {words[1]}, and {_OLDEST_SYSTEMD} is the oldest that says a unit's words"
         )
-    manager = host.run(["systemctl", "is-system-running"]).out.decode("utf-8", "replace").strip()
+    if user:
+        places_of(host, "any.service", user=True)
+    ask = ["systemctl", *(["--user"] if user else []), "is-system-running"]
+    manager = host.run(ask).out.decode("utf-8", "replace").strip()
     if manager in ("", "offline", "unknown"):
         raise CommandFailed(f"{host.name}: systemd {words[1]} is installed and does not run there")
     return f"systemd {words[1]}, {manager}"
@@ -185,7 +195,9 @@ def _gpus(host: Host) -> str | Check:
 
 
 def _room(machine: Machine) -> str | Check:
-    script = Script(text=_ROOM, name="the look at disks")
+    places = machine.layout
+    folders = (places.run, places.kept.rpartition(f"/{places.unit}.d/")[0], places.var, "/tmp")  # noqa: S108
+    script = Script(text=_ROOM, arguments=folders, name="the look at disks")
     out = machine.host.run(script, sudo=machine.sudo).checked().out.decode("utf-8", "replace")
     found = [line.rsplit(" ", 2) for line in out.splitlines() if line.count(" ") >= 2]
     closed = [folder for folder, _, writable in found if writable != "yes" and folder != "/tmp"]  # noqa: S108
@@ -214,7 +226,9 @@ def _command(machine: Machine) -> str:
     state = machine.state()
     start = only(machine.starts(), machine.layout.unit)
     runs_as_asked(machine, state, start)
-    return "what runs is what the unit says"
+    container = container_of(start.words)
+    where = f", in container {container.name}" if container else ""
+    return f"what runs is what the unit says{where}"
 
 
 def _alone(machine: Machine) -> str:

@@ -39,10 +39,23 @@ class Layout(Value):
     """The drop-in of a promoted change. Its name sorts before the trial's, and after most others."""
     switch: str
     """Name of the dead-man's switch: its timer and its service."""
+    user: bool = False
+    """Whether the unit is of a user's own manager (`systemctl --user`); all of this is that user's then."""
 
 
-def layout(unit: str) -> Layout:
-    """Where things lie for a unit of the machine's manager.
+class UserFolders(Value):
+    """Where a user's own manager looks for units, and where that user keeps things."""
+
+    config: str
+    """What stays: `/home/me/.config/systemd/user`."""
+    runtime: str
+    """What goes with the manager: `/run/user/1000/systemd/user`."""
+    state: str
+    """Where programs keep what they must remember: `/home/me/.local/state`."""
+
+
+def layout(unit: str, user: UserFolders | None = None) -> Layout:
+    """Where things lie for a unit of the machine's manager, or with `user` of that user's own.
 
     >>> layout("llm.service").trial
     '/run/systemd/system/llm.service.d/zz-assay-2-trial.conf'
@@ -50,6 +63,16 @@ def layout(unit: str) -> Layout:
     # a unit's own name may have an @ or a backslash, which another unit's name would read otherwise
     slug = re.sub(r"[^A-Za-z0-9]+", "-", unit.removesuffix(".service"))[:40].strip("-")
     slug = f"{slug}-{hashlib.sha256(unit.encode()).hexdigest()[:8]}"
+    if user is not None:
+        return Layout(
+            unit=unit,
+            run=f"{user.runtime.removesuffix('/systemd/user')}/assay/{slug}",
+            var=f"{user.state}/assay/{slug}",
+            trial=f"{user.runtime}/{unit}.d/zz-assay-2-trial.conf",
+            kept=f"{user.config}/{unit}.d/zz-assay-1-kept.conf",
+            switch=f"assay-revert-{slug}",
+            user=True,
+        )
     return Layout(
         unit=unit,
         run=f"/run/assay/{slug}",
@@ -79,4 +102,4 @@ def drop_in(start: StartCommand, words: Sequence[str], *, remark: str) -> str:
         prefix, program = f"{prefix}@", f"{program} {quote_systemd(words[0], dollars=False)}"
     rest = " ".join(quote_systemd(word, dollars=False) for word in words[1:])
     clean = "".join(each if each.isprintable() else " " for each in remark)
-    return f"# {clean}\n[Service]\nExecStart=\nExecStart={prefix}{program} {rest}".rstrip() + "\n"
+    return f"# {clean}\n[Service]\nExecStart=\nExecStart={prefix}{program} {rest}".rstrip(" ") + "\n"

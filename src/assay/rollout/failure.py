@@ -28,6 +28,7 @@ FailureKind = Literal[
     "no-token",
     "not-stopped",
     "beaten",
+    "hook",
 ]
 _SIGNS: tuple[tuple[FailureKind, str], ...] = (
     ("start-limit", r"Start request repeated too quickly"),
@@ -56,6 +57,7 @@ _SAYS: dict[FailureKind, str] = {
     "no-token": "it answers and generates no token",
     "not-stopped": "it did not stop in time",
     "beaten": "another drop-in decides what is started",
+    "hook": "a hook of the deployment file failed",
 }
 LINES = 12
 """Log lines that are shown."""

@@ -81,10 +81,23 @@ class Machine:
 
     @property
     def sudo(self) -> bool:
-        """Whether root's rights come by sudo."""
+        """Whether root's rights come by sudo; a user's own unit needs none."""
+        if self.layout.user:
+            return False
         if self._root is None:
             self._root = self.patiently(lambda: self.host.run(["id", "-u"])).checked().out.strip() == b"0"
         return not self._root
+
+    def scoped(self, text: str) -> str:
+        """One of `scripts` as it is run for the manager whose unit this is."""
+        return scripts.USER + text if self.layout.user else text
+
+    def systemctl(self, *words: str) -> list[str]:
+        """The words that ask that manager."""
+        return ["systemctl", *self._scope(), *words]
+
+    def _scope(self) -> list[str]:
+        return ["--user"] if self.layout.user else []
 
     def script(self, text: str, name: str, *more: str, stdin: bytes | None = None) -> CommandResult:
         """Run one of `scripts`; any status is a result."""
@@ -99,7 +112,7 @@ class Machine:
             layout.switch,
             *more,
         )
-        script = Script(text=text, arguments=arguments, name=f"the step {name}")
+        script = Script(text=self.scoped(text), arguments=arguments, name=f"the step {name}")
         sudo = self.sudo
         return self.patiently(lambda: self.host.run(script, stdin=stdin, timeout_s=_SCRIPT_S, sudo=sudo))
 
@@ -152,7 +165,7 @@ class Machine:
         Raises:
             Refused: it has another name, so rollouts by either would not see each other.
         """
-        state = self.patiently(lambda: unit_state(self.host, self.layout.unit))
+        state = self.patiently(lambda: unit_state(self.host, self.layout.unit, user=self.layout.user))
         if state.unit != self.layout.unit:
             raise Refused(
                 f"{self.host.name}: {self.layout.unit} is another name of {state.unit}",
@@ -162,11 +175,11 @@ class Machine:
 
     def starts(self) -> tuple[StartCommand, ...]:
         """Its commands as systemd holds them."""
-        return self.patiently(lambda: start_commands(self.host, self.layout.unit))
+        return self.patiently(lambda: start_commands(self.host, self.layout.unit, user=self.layout.user))
 
     def processes(self) -> tuple[int, ...]:
         """All of its processes."""
-        return self.patiently(lambda: unit_processes(self.host, self.layout.unit))
+        return self.patiently(lambda: unit_processes(self.host, self.layout.unit, user=self.layout.user))
 
     def alive(self, processes: tuple[int, ...]) -> tuple[int, ...]:
         """Those of them that still run, and are no zombies."""
@@ -204,7 +217,7 @@ class Machine:
 
     def complaints(self, fragment: str) -> frozenset[str]:
         """Lines of `systemd-analyze verify`."""
-        ask = ["systemd-analyze", "--man=no", "verify", fragment]
+        ask = ["systemd-analyze", *self._scope(), "--man=no", "verify", fragment]
         sudo = self.sudo
         result = self.patiently(lambda: self.host.run(ask, sudo=sudo, timeout_s=_SCRIPT_S))
         lines = (result.out + result.err).decode("utf-8", "replace").splitlines()
@@ -213,11 +226,11 @@ class Machine:
     def coupled(self) -> tuple[str, ...]:
         """Active units that a stop would stop too, or that would start it while it is stopped."""
         unit = self.layout.unit
-        ask = ["systemctl", "show", "-p", ",".join(_COUPLINGS), "--value", "--", unit]
+        ask = self.systemctl("show", "-p", ",".join(_COUPLINGS), "--value", "--", unit)
         names = self.patiently(lambda: self.host.run(ask)).checked().out.decode("utf-8", "replace").split()
         if not names:
             return ()
-        show = ["systemctl", "show", "-p", "Id,ActiveState", "--", *names]
+        show = self.systemctl("show", "-p", "Id,ActiveState", "--", *names)
         out = self.patiently(lambda: self.host.run(show)).checked().out.decode("utf-8", "replace")
         blocks = [dict(line.split("=", 1) for line in block.splitlines()) for block in out.split("\n\n")]
         idle = ("inactive", "failed")
@@ -225,12 +238,12 @@ class Machine:
 
     def hindrances(self) -> tuple[str, ...]:
         """Settings that forbid a stop or a start, or that do more at one: `FailureAction=reboot`."""
-        ask = ["systemctl", "show", "-p", _HINDRANCES, "--", self.layout.unit]
+        ask = self.systemctl("show", "-p", _HINDRANCES, "--", self.layout.unit)
         return parse_hindrances(self.patiently(lambda: self.host.run(ask)).checked().out)
 
     def on_failure(self) -> tuple[str, ...]:
         """Units that systemd starts when this one fails."""
-        ask = ["systemctl", "show", "-p", "OnFailure", "--value", "--", self.layout.unit]
+        ask = self.systemctl("show", "-p", "OnFailure", "--value", "--", self.layout.unit)
         out = self.patiently(lambda: self.host.run(ask)).checked().out
         return tuple(out.decode("utf-8", "replace").split())
 
@@ -247,8 +260,7 @@ class Machine:
         ask = [
             "journalctl",
             "-q",
-            "-u",
-            self.layout.unit,
+            f"{'--user-unit' if self.layout.user else '--unit'}={self.layout.unit}",
             *after,
             "-n",
             "400",

@@ -38,6 +38,8 @@ class Marks(Value):
     """Whether the drop-in of a promoted change is there."""
     last: str | None = None
     """Which rollout was promoted last."""
+    drained: Armed | None = None
+    """The rollout that had it drained, and did not undrain it yet."""
     touched: bool = False
     """Whether the service was stopped for the rollout under way."""
     promoting: bool = False
@@ -65,6 +67,7 @@ def parse_marks(out: bytes) -> Marks:
             trial_file="trial-file" in words,
             kept_file="kept-file" in words,
             last=words["last"][0] if words.get("last") else None,
+            drained=_armed(words.get("drained")),
             touched="touched" in words,
             promoting="promoting" in words,
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def check_permission(deployment: Deployment) -> Live:
     """Where the deployment runs, if its file lets assay change the service there.
 
-    `drained` is taken at its word: assay has no hook that drains yet.
+    `drained` is taken at its word: with or without hooks that see to it.
 
     Raises:
         Refused: it does not.

@@ -74,10 +74,10 @@ _REVERT = "the switch, or assay itself: the drop-in is removed, systemd reloaded
 _RESTART = f"{_REVERT}, the service restarted"
 
 
-def steps_of(layout: Layout, patience: Patience) -> tuple[Step, ...]:
-    """The steps of a rollout of one systemd unit."""
+def steps_of(layout: Layout, patience: Patience, *, drain: str = "", undrain: str = "") -> tuple[Step, ...]:
+    """The steps of a rollout of one systemd unit; with the hooks' commands, where there are any."""
     unit = layout.unit
-    told = (
+    told: tuple[tuple[str, str, str], ...] = (
         (
             "arm",
             f"a timer there takes everything back {patience.switch_s} s after assay was last heard of",
@@ -104,6 +104,9 @@ def steps_of(layout: Layout, patience: Patience) -> tuple[Step, ...]:
             _RESTART,
         ),
     )
+    if drain:
+        first = ("drain", f"run here: {drain}", f"the last step, also when the rollout fails: {undrain}")
+        told = (first, *told, ("undrain", f"run here: {undrain}", "nothing to undo"))
     return tuple(Step(name=name, does=does, undone_by=undone) for name, does, undone in told)
 
 
@@ -116,6 +119,8 @@ class Outcome(Value):
     """`trial`, `restored`, `promoted`, `rolled-back`, `needs-a-person`, `refused` (nothing was changed)."""
     downtime_s: float = 0.0
     """Seconds between the stop and the next token; of a rollback, those until it was seen to serve."""
+    drained_s: float = 0.0
+    """Seconds from the drain hook to the end of the undrain hook; 0 without hooks, or while drained."""
     failure: str = ""
     """Which kind of failure, if any."""
     message: str = ""

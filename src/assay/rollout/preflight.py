@@ -56,9 +56,14 @@ def preflight(prepared: Prepared, *, limit_s: int = LIMIT_S) -> Preflight:
     What it takes may still be rejected by the start-up code behind it, which needs the GPU.
     """
     machine = prepared.machine
+    if machine.layout.user:
+        why = "a user's own manager cannot keep the GPUs from it"
+        return Preflight(status="unknown", message=why)
     state = machine.state()
     running = machine.words(state.main_pid) if state.main_pid else None
     server = server_of(running) if running else None
+    if server is not None and server.launch.image is not None:
+        return Preflight(status="unknown", message="it runs in a container")
     if server is None or server.interpreter is None:
         return Preflight(status="unknown", message="which Python runs the server is not known")
     program = ARGUMENT_CHECKS.get(server.engine.name)

@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay._masking import secrets_in_words
+from assay.deployment import Hooks
 from assay.engines import key_of, url_of
 from assay.errors import NotReady, Refused
 from assay.facts import same_command
 from assay.hosts import Script
 from assay.rollout import scripts
 from assay.rollout.change import changed_words
-from assay.rollout.drop_in import drop_in, layout
+from assay.rollout.drop_in import drop_in
+from assay.rollout.hooks import Drain
 from assay.rollout.machine import Machine
+from assay.rollout.places import places_of
 from assay.rollout.plan import Patience, Plan, steps_of
 from assay.rollout.token import Service, ask_token
 
@@ -39,6 +42,8 @@ class Request:
     """Name of the rollout: letters, digits and dashes."""
     unit: str
     """Which unit."""
+    user: bool = False
+    """Whether it is of the user's own manager."""
     change: Change
     """What shall be otherwise."""
     who: str
@@ -47,6 +52,8 @@ class Request:
     """For what reason."""
     approved_by: str = ""
     """Who agreed."""
+    hooks: Hooks = field(default_factory=Hooks)
+    """What is run around the restart."""
     url: str | None = None
     """Where the server answers; None: as its command says."""
     model: str | None = None
@@ -77,6 +84,8 @@ class Prepared:
     """Who asks."""
     secrets: frozenset[str]
     """What must not be printed: values of secret options, as they run and as they stand in the unit."""
+    drain: Drain
+    """The hooks around it."""
 
 
 def prepare(host: Host, request: Request) -> Prepared:
@@ -87,7 +96,7 @@ def prepare(host: Host, request: Request) -> Prepared:
         NotReady: the service does not give a token now, so nobody could tell that it does so again.
         HostError: the machine could not be asked.
     """
-    patience, places = request.patience, layout(request.unit)
+    patience, places = request.patience, places_of(host, request.unit, user=request.user)
     machine = Machine(host, places, id=request.id, lost_s=patience.lost_s)
     has_tools(host)
     state = sound(machine.state(), host.name)
@@ -103,6 +112,7 @@ def prepare(host: Host, request: Request) -> Prepared:
     service = service_of(running, url=request.url, model=request.model)
     proven(machine, service, patience)
     complaints = machine.complaints(state.fragment_path)
+    drain = Drain(request.hooks, machine, who=request.who)
     plan = Plan(
         id=request.id,
         host=host.name,
@@ -116,12 +126,13 @@ def prepare(host: Host, request: Request) -> Prepared:
         url=service.url,
         notes=_notes(machine, service),
         patience=patience,
-        steps=steps_of(places, patience),
+        steps=steps_of(places, patience, drain=drain.shown("drain"), undrain=drain.shown("undrain")),
     )
     text = drop_in(before, after, remark=f"assay rollout {request.id}: a trial; `assay status` says more")
     return Prepared(
         plan=plan, machine=machine, service=service, before=before, after=after, text=text,
-        complaints=complaints, who=request.who, secrets=secrets_in_words(running) | secrets_in_words(after),
+        complaints=complaints, who=request.who, drain=drain,
+        secrets=secrets_in_words(running) | secrets_in_words(after),
     )  # fmt: skip
 
 

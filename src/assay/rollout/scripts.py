@@ -11,6 +11,12 @@ ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED = 10, 12, 13, 1
 """Exit statuses: another rollout is under way; ours is over; its timer is gone; a trial without marks is
 there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted."""
 
+USER = r"""
+scope=--user
+systemctl() { command systemctl --user "$@"; }
+"""
+"""Goes before each of the others where the unit is of a user's own manager."""
+
 _HEAD = r"""
 set -eu
 umask 077
@@ -31,7 +37,7 @@ _ARM = r"""
 arm() {
   systemctl stop "$1.timer" 2>/dev/null || :
   systemctl reset-failed "$1.service" 2>/dev/null || :
-  systemd-run --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
+  systemd-run ${scope-} --quiet --collect --unit="$1" --on-active="${2}s" --timer-property=AccuracySec=1s \
     --timer-property=IgnoreOnIsolate=yes --timer-property=StartLimitIntervalSec=0 \
     --property=IgnoreOnIsolate=yes --property=StartLimitIntervalSec=0 \
     --property=Restart=on-failure --property=RestartSec=3 \
@@ -289,6 +295,16 @@ previous_is_last
 )
 """Takes a promoted change back: the file that was there before it, or none."""
 
+DRAINED = (
+    _HEAD
+    + r"""
+mkdir -p -m 700 "$var"
+printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$var/drained"
+"""
+)
+"""`$8`: who. Where a balancer sends nothing any more: that outlives a reboot, so the mark does, too."""
+UNDRAINED = _HEAD + 'rm -f -- "$var/drained"\n'
+
 MARKS = (
     _HEAD
     + r"""
@@ -298,6 +314,7 @@ say reverted "$run/reverted"
 say trial "$run/trial"
 say until "$run/until"
 say last "$var/last"
+say drained "$var/drained"
 for mark in touched promoting; do [ ! -e "$run/$mark" ] || echo "$mark"; done
 [ ! -e "$trial" ] || echo trial-file
 [ ! -e "$kept" ] || echo kept-file

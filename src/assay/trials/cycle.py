@@ -115,6 +115,12 @@ class _Cycle:
                 folder=str(self._ladder.folder),
             ),
         )
+        with self._out.prepared.drain.around(self._told.note, self._on_step):
+            return self._drained()
+
+    def _drained(self) -> Tried:
+        """Both arms, without the traffic of others where hooks see to that."""
+        plan = self._plan
         self._on_step("baseline")
         self._ladder = fit(self._ladder)
         before, settings = self._measured_baseline()
@@ -214,6 +220,7 @@ class _Cycle:
             url=service.url,
             model=service.model,
             patience=self._plan.patience,
+            user=self._plan.layout.user,
         )
 
     def _ended(self, tried: Tried, choice: Choice) -> Tried:

@@ -146,6 +146,14 @@ KEYS: tuple[Key, ...] = (
         'flashinfer-python = "0.6.7"',
     ),
     Key("live", "unit", "text", "required", "The systemd service that serves.", 'unit = "llm.service"'),
+    Key(
+        "live",
+        "user",
+        "true or false",
+        "`false`",
+        "Whether it is a unit of the user who logs in there: `systemctl --user`.",
+        "user = true",
+    ),
     Key("live", "host", "text", "this machine", "The machine, as `ssh` names it.", 'host = "gpu1"'),
     Key(
         "live",
@@ -180,6 +188,25 @@ KEYS: tuple[Key, ...] = (
         "The hosts where, as `ssh` names them.",
         'hosts = ["gpu-spare-1"]',
     ),
+    Key(
+        "hooks",
+        "drain",
+        "list of texts",
+        "nothing is run",
+        "The words of a command that takes the server out of its balancer before a restart and returns when "
+        "its last requests have ended. It runs where assay does, with `ASSAY_UNIT`, `ASSAY_HOST` and "
+        "`ASSAY_ROLLOUT` set.",
+        'drain = ["/usr/local/bin/balancer", "drain", "gpu1"]',
+    ),
+    Key(
+        "hooks",
+        "undrain",
+        "list of texts",
+        "required beside `drain`",
+        "The words of the one that puts it back; it may be run more than once.",
+        'undrain = ["/usr/local/bin/balancer", "undrain", "gpu1"]',
+    ),
+    Key("hooks", "timeout_s", "number", "300", "How many seconds each may take.", "timeout_s = 600"),
 )
 
 NOT_YET: tuple[str, ...] = ("replicas", "roles", "workload", "objective")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from assay.deployment.deployment import Deployment, Library, Live, Trials, Where
+from assay.deployment.deployment import Deployment, Hooks, Library, Live, Trials, Where
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Variable
@@ -66,6 +66,7 @@ def load_deployment(
     libraries = _read_libraries(top)
     trials = _read_trials(top)
     live = _read_live(top)
+    hooks = _read_hooks(top)
     top.refuse_unknown()
     if faults.count or engine is None or model is None or hardware is None or command is None:
         number = "one fault" if faults.count == 1 else f"{faults.count} faults"
@@ -85,6 +86,7 @@ def load_deployment(
         libraries=libraries,
         trials=trials,
         live=live,
+        hooks=hooks,
     )
 
 
@@ -230,7 +232,23 @@ def _read_live(top: Section) -> Live | None:
         section.fault("host", f"expected the name of a host, got {got(host)}")
     if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
         section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
-    return Live(unit=unit, host=host, url=url, model=model) if unit else None
+    user = bool(section.flag("user"))
+    return Live(unit=unit, user=user, host=host, url=url, model=model) if unit else None
+
+
+def _read_hooks(top: Section) -> Hooks:
+    section = top.table("hooks")
+    if section is None:
+        return Hooks()
+    section.refuse_unknown()
+    drain, undrain = section.texts("drain"), section.texts("undrain")
+    for key, other, words in (("drain", "undrain", drain), ("undrain", "drain", undrain)):
+        if words is not None and (not words or not words[0] or words[0].startswith("-")):
+            section.fault(key, "expected the words of a command, its program first")
+        if section.has(other) and not section.has(key):
+            section.fault(key, f"expected the words of a command beside `{other}`; it is missing")
+    timeout_s = section.positive("timeout_s")
+    return Hooks(drain=drain or (), undrain=undrain or (), timeout_s=timeout_s or Hooks().timeout_s)
 
 
 def _sentence(error: InputError) -> str:
