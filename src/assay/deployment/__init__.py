@@ -10,7 +10,15 @@ from assay.deployment.containers.yaml_text import (
     YamlSequence,
     read_yaml,
 )
-from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Library, Live, Trials
+from assay.deployment.deployment import (
+    CommandKind,
+    CommandSource,
+    Deployment,
+    Library,
+    Live,
+    OwnCandidate,
+    Trials,
+)
 from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
@@ -53,6 +61,7 @@ __all__ = [
     "Library",
     "Live",
     "Model",
+    "OwnCandidate",
     "Place",
     "Preset",
     "Syntax",

@@ -55,6 +55,17 @@ class Trials(Value):
     """The hosts where, as `ssh` names them."""
 
 
+class OwnCandidate(Value):
+    """A change of the command that `assay tune` shall try, as the file writes it."""
+
+    set: tuple[str, ...] = ()
+    """Options to set: `max-num-seqs=8`, `enable-mixed-chunk`."""
+    without: tuple[str, ...] = ()
+    """Options to take away."""
+    why: str = ""
+    """For what reason."""
+
+
 class Live(Value):
     """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
 
@@ -91,3 +102,5 @@ class Deployment(Value):
     """Where trials may run."""
     live: Live | None = None
     """Where it runs; None if the file does not say."""
+    candidates: tuple[OwnCandidate, ...] = ()
+    """What `assay tune` shall try beside the engine's own table."""

@@ -180,6 +180,23 @@ KEYS: tuple[Key, ...] = (
         "The hosts where, as `ssh` names them.",
         'hosts = ["gpu-spare-1"]',
     ),
+    Key(
+        "candidates",
+        "set",
+        "list of texts",
+        "none",
+        "Options to set, as `assay apply` takes them; several are changed together.",
+        'set = ["max-num-batched-tokens=8192", "enable-chunked-prefill"]',
+    ),
+    Key(
+        "candidates",
+        "without",
+        "list of texts",
+        "none",
+        "Options to take away.",
+        'without = ["enforce-eager"]',
+    ),
+    Key("candidates", "why", "text", "none", "For what reason, in your words.", 'why = "long prompts"'),
 )
 
 NOT_YET: tuple[str, ...] = ("replicas", "roles", "workload", "objective")

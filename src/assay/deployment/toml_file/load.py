@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from assay.deployment.deployment import Deployment, Library, Live, Trials, Where
+from assay.deployment.deployment import Deployment, Library, Live, OwnCandidate, Trials, Where
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Variable
@@ -66,6 +66,7 @@ def load_deployment(
     libraries = _read_libraries(top)
     trials = _read_trials(top)
     live = _read_live(top)
+    own = _read_candidates(top)
     top.refuse_unknown()
     if faults.count or engine is None or model is None or hardware is None or command is None:
         number = "one fault" if faults.count == 1 else f"{faults.count} faults"
@@ -85,6 +86,7 @@ def load_deployment(
         libraries=libraries,
         trials=trials,
         live=live,
+        candidates=own,
     )
 
 
@@ -231,6 +233,18 @@ def _read_live(top: Section) -> Live | None:
     if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
         section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
     return Live(unit=unit, host=host, url=url, model=model) if unit else None
+
+
+def _read_candidates(top: Section) -> tuple[OwnCandidate, ...]:
+    found = []
+    for section in top.tables("candidates"):
+        section.refuse_unknown()
+        given, without = section.texts("set") or (), section.texts("without") or ()
+        if not given and not without:
+            section.fault("set", 'expected an option, such as set = ["max-num-seqs=8"]')
+            continue
+        found.append(OwnCandidate(set=given, without=without, why=section.text("why") or ""))
+    return tuple(found)
 
 
 def _sentence(error: InputError) -> str:
