@@ -60,8 +60,12 @@ class Search:
         valid: Callable[[Arm], bool],
         memory: Memory | None = None,
         habits: Habits | None = None,
+        first: Sequence[Arm] = (),
     ) -> None:
         """A search over the arms that `valid` lets pass.
+
+        `first` are arms to start before the screening, in the place of as many of its starts: those of which
+        nobody knows whether they start at all.
 
         Raises:
             ValueError: the baseline itself is not valid.
@@ -78,6 +82,7 @@ class Search:
         self._feasible = Feasibility(space, memory)
         self._draw = np.random.default_rng(habits.seed)
         self._baselines = habits.baselines
+        self._first = list(first)
         self._screened = 0
         self._served: dict[Arm, int] = {}
         self._failed: set[Arm] = set()
@@ -91,6 +96,10 @@ class Search:
         """The next arm to start, `None` where none is valid and likely to serve, or the baseline failed."""
         if self._served.get(self._space.baseline, 0) < self._baselines:
             return None if self._space.baseline in self._failed else self._space.baseline
+        while self._first:
+            self._screened += 1
+            if self._usable(arm := self._first.pop(0)):
+                return arm
         if self._screened < _SCREENING:
             self._screened += 1
             if (found := self._screening()) is not None:
@@ -152,13 +161,19 @@ class Search:
                 arm = without
         return arm
 
-    def _chance_better(self, arm: Arm, other: Arm) -> float:
+    def difference(self, arm: Arm, other: Arm) -> tuple[float, float]:
+        """What an arm is believed to give above another at the primary level, in logarithms, and how sure
+        that is: mean and standard deviation. A belief from few starts, and no verdict."""
         rows = self._features([arm, other])
         primary = self._models[self._objective.levels[0]]
         mean, sd = primary.predict((rows[0] - rows[1])[None, :])
+        return float(mean[0]), float(sd[0])
+
+    def _chance_better(self, arm: Arm, other: Arm) -> float:
+        mean, sd = self.difference(arm, other)
         shortfall = float(self._score([arm], 0.0)[0] - self._score([other], 0.0)[0])
-        middle = min(float(mean[0]), shortfall)  # a loss at another level counts against it
-        return NormalDist().cdf(middle / max(float(sd[0]), 1e-9))
+        middle = min(mean, shortfall)  # a loss at another level counts against it
+        return NormalDist().cdf(middle / max(sd, 1e-9))
 
     def _score(self, arms: Sequence[Arm], confidence: float) -> NDArray[np.float64]:
         """The objective, with that many standard deviations added where it is not known."""

@@ -2,8 +2,10 @@
 
 from assay.trials.cycle import Choice, Tried, TryOut, try_once
 from assay.trials.effect import Effect, Expected, SettingSeen, prove_effect
-from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told
+from assay.trials.ground import Ended, Ground, Started
+from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told, climb, fit
 from assay.trials.prediction import PredictedSetting, are_one, predict
+from assay.trials.process import LocalProcess, ProcessPlan
 from assay.trials.sift import Asked, Sifted, not_triaged, sift
 
 __all__ = [
@@ -11,16 +13,23 @@ __all__ = [
     "Asked",
     "Choice",
     "Effect",
+    "Ended",
     "Expected",
+    "Ground",
     "Ladder",
+    "LocalProcess",
     "MeasuredRung",
     "PredictedSetting",
+    "ProcessPlan",
     "SettingSeen",
     "Sifted",
+    "Started",
     "Told",
     "Tried",
     "TryOut",
     "are_one",
+    "climb",
+    "fit",
     "not_triaged",
     "predict",
     "prove_effect",
