@@ -74,7 +74,7 @@ def candidates(
     """
     found: list[Candidate] = []
     out: list[LeftOut] = []
-    own_flags = {flag for each in wanted.own for flag in flags_of(each.change)}
+    own_flags = {flags[0] for each in wanted.own if len(flags := flags_of(each.change)) == 1}
     for each in (*_own(wanted, options), *_of_table(wanted, options, own_flags)):
         if isinstance(each, LeftOut):
             out.append(each)

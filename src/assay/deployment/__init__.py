@@ -36,7 +36,7 @@ from assay.deployment.shell.script import (
 from assay.deployment.systemd.environment_file import quote_environment_file
 from assay.deployment.systemd.unit import read_unit
 from assay.deployment.systemd.words import quote_systemd
-from assay.deployment.target import Target, read_command, read_target
+from assay.deployment.target import Target, read_command, read_target, start_command
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 from assay.deployment.toml_file.keys import KEYS, Key
 from assay.deployment.toml_file.load import load_deployment
@@ -104,5 +104,6 @@ __all__ = [
     "read_user_file",
     "read_yaml",
     "split_script",
+    "start_command",
     "unwrap",
 ]

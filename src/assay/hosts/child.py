@@ -38,6 +38,10 @@ class Child:
         """Its exit status, negative for a signal; `None` while it runs."""
         return self._process.poll()
 
+    def let_go(self) -> None:
+        """It goes on without us."""
+        self._process.returncode = 0  # or its destructor would complain that it runs
+
     def lines(self) -> tuple[str, ...]:
         """The last lines of its log."""
         with self.log.open("rb") as stream:
@@ -87,13 +91,17 @@ def marked(mark: str) -> tuple[int, ...]:
     return tuple(sorted(found | {pid for pid in every if _session(pid) in sessions}))
 
 
-def running(words: Sequence[str]) -> tuple[int, ...]:
-    """Processes that have exactly these words behind the program's name, and the sessions they lead."""
-    tail = [word.encode("utf-8", "surrogateescape") for word in words[1:]]
+def running(tail: Sequence[str]) -> tuple[int, ...]:
+    """Processes whose words end with these, whatever starts them.
+
+    Raises:
+        ValueError: fewer than two words, which may be anybody's.
+    """
+    if len(tail) < 2:
+        raise ValueError("two words at least were expected")
+    wanted = [word.encode("utf-8", "surrogateescape") for word in tail]
     return tuple(
-        pid
-        for pid in _processes()
-        if (had := _read(pid, "cmdline").split(b"\0")[:-1]) and had[-len(tail) :] == tail and len(tail) > 1
+        pid for pid in _processes() if _read(pid, "cmdline").split(b"\0")[:-1][-len(wanted) :] == wanted
     )
 
 
@@ -147,9 +155,7 @@ def _send(pid: int, what: signal.Signals) -> None:
 
 
 def _alive(pid: int) -> bool:
-    """Whether it runs; one of ours that has ended is taken off the list by this."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+    """Whether it runs; one that has ended and was not waited for does not."""
     fields = _fields(pid)
     return bool(fields) and fields[0] not in (b"Z", b"X")
 

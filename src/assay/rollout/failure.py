@@ -41,6 +41,8 @@ _SIGNS: tuple[tuple[FailureKind, str], ...] = (
     ("missing-file", r"FileNotFoundError|No such file or directory|Failed to locate executable"),
 )
 """In the order in which they count: a port in use is often the second thing that is said."""
+_RAISED = re.compile(r"^(?!.*\b(?:INFO|WARNING)\b).*\b[A-Z]\w*(?:Error|Exception): \S")
+"""What Python says of an error that nobody caught; of several the first: the others follow from it."""
 _SAYS: dict[FailureKind, str] = {
     "unknown-argument": "the engine does not take its command line",
     "out-of-memory": "memory ran out",
@@ -103,6 +105,7 @@ def name_exit(lines: Sequence[str], *, status: int | None, late: FailureKind | N
         kind, sign = late, None
     elif kind is None:
         kind = "killed" if status is not None and status < 0 else "exited"
+        sign = next((line for line in lines if _RAISED.search(line)), lines[-1] if lines else None)
     ended = "" if status is None else f" (signal {-status})" if status < 0 else f" (exit status {status})"
     return Failure(kind=kind, message=f"{_SAYS[kind]}{ended}", lines=_shown(lines, sign))
 

@@ -137,11 +137,14 @@ class Search:
         return float(both[0] - both[1])
 
     def gain_left(self) -> float:
-        """How much the best arm that was not started yet is expected to gain over `best`, in logarithms.
+        """How much the best arm that was not started yet, and is likely to serve, is expected to gain over
+        `best`, in logarithms.
 
         Below 0.005 a further start hardly pays.
         """
-        arms = [arm for arm in self._near() if arm not in self._served]
+        arms = [
+            arm for arm in self._near() if arm not in self._served and self._feasible.chance(arm) >= _LIKELY
+        ]
         if not arms:
             return 0.0
         return max(0.0, float(self._score(arms, 0.0).max() - self._score([self.best()], 0.0)[0]))

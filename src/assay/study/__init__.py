@@ -1,6 +1,7 @@
 """Conducts all of the tuning of one deployment under a budget, and keeps the record that it goes on from."""
 
-from assay.study.budget import Spent, fewest_pairs
+from assay.study.begin import digest, foreseen, known_before, without_failures
+from assay.study.budget import Forecast, Spent, fewest_pairs, forecast
 from assay.study.conduct import BASELINES, Conclusion, Conductor, Runner
 from assay.study.entries import (
     Budget,
@@ -24,6 +25,7 @@ __all__ = [
     "Conclusion",
     "Conductor",
     "Decided",
+    "Forecast",
     "Judged",
     "Known",
     "LiveRunner",
@@ -39,6 +41,11 @@ __all__ = [
     "StudyBegan",
     "StudyEnded",
     "decisions",
+    "digest",
     "fewest_pairs",
+    "forecast",
+    "foreseen",
+    "known_before",
     "studies",
+    "without_failures",
 ]

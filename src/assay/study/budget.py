@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 
-from assay.decisions import ConfirmationRule
+import msgspec
+
+from assay._value import Value
+from assay.decisions import ConfirmationRule, smallest_shown
 from assay.stats import Noise, is_used
 from assay.study.entries import Budget, StartEnded
 
+_ASSUMED = Noise(spread=0.01, df=0.0)
+"""How far starts differ where nobody has measured it."""
 _PAIRS = 4
 """Of the confirmation that the search leaves room for."""
 _FEWEST_DF = 3.0
@@ -73,3 +78,69 @@ def fewest_pairs(rule: ConfirmationRule, known: Noise | None) -> int:
     before = known.df if known is not None and is_used(known) else 0.0
     usable = [look for look in rule.looks if before + look - 1 >= _FEWEST_DF]
     return usable[0] if usable else rule.looks[-1]
+
+
+class Forecast(Value):
+    """What a study will cost and can show, before its first start."""
+
+    start_s: float
+    """What one start and its measurement costs."""
+    start_known: bool
+    """Whether that was measured by earlier studies; else it is an assumption."""
+    baseline: int
+    """Starts of the unchanged command."""
+    search: int
+    """Starts for the search, at the most."""
+    confirmation: int
+    """Starts kept for the confirmation."""
+    spread: float
+    """By how much starts differ at the primary load, as a share."""
+    spread_known: bool
+    """Whether that was measured by earlier studies; else it is an assumption."""
+    smallest: float | None
+    """The smallest gain, as a share, that the confirmation shows four times in five."""
+
+
+def forecast(
+    budget: Budget,
+    rule: ConfirmationRule,
+    *,
+    baseline: int,
+    start_s: float | None = None,
+    known: Noise | None = None,
+) -> Forecast | None:
+    """What the budget allows; `None` where it does not allow a baseline and a confirmation.
+
+    Args:
+        budget: what a study may cost.
+        rule: by what is decided.
+        baseline: starts of the unchanged command.
+        start_s: what a start cost in earlier studies.
+        known: how far starts differed in them.
+    """
+    cost_s = start_s or 60 * budget.start_minutes
+    starts = math.floor(3600 * budget.hours / cost_s) - baseline
+    spread = known or _ASSUMED
+    # by then the baseline's own starts have told how far starts differ
+    told = Noise(spread=spread.spread, df=(known.df if known else 0.0) + _df(baseline))
+    fewest = fewest_pairs(rule, told)
+    if starts < 2 * fewest:
+        return None
+    reserved = 2 * max(fewest, min(_PAIRS, starts // 4))
+    looks = tuple(look for look in rule.looks if 2 * look <= reserved) or (fewest,)
+    planned = msgspec.structs.replace(rule, looks=looks)
+    return Forecast(
+        start_s=cost_s,
+        start_known=start_s is not None,
+        baseline=baseline,
+        search=starts - reserved,
+        confirmation=reserved,
+        spread=spread.spread,
+        spread_known=known is not None,
+        smallest=smallest_shown(spread.spread, told.df, planned),
+    )
+
+
+def _df(starts: int) -> float:
+    """Degrees of freedom that so many starts of one configuration give, as `stats.noise` counts them."""
+    return 2 * (starts - 1) ** 2 / (3 * starts - 4) if starts > 1 else 0.0

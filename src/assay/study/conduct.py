@@ -92,6 +92,8 @@ class Conductor:
         self._space = space_of(self._candidates)
         self._starts: list[StartEnded] = []
         self._noted: Counter[str] = Counter()
+        self._unfit: set[tuple[int, int]] = set()
+        """Candidate and value that failed with nothing else changed."""
         self.spent = Spent(record.began.budget)
 
     def run(self) -> Conclusion:
@@ -118,7 +120,7 @@ class Conductor:
             found = self._confirmed(arm, baselines, noises)
             if found is not None:
                 return found
-            search.tell(arm, Outcome(status="failed"))
+            self._learn(search, arm, Outcome(status="failed"))
 
     def ended(self, conclusion: Conclusion) -> StudyEnded:
         """The entry that ends the study; where the service stands is left to be filled in."""
@@ -171,7 +173,7 @@ class Conductor:
         search = self._last_search = Search(
             self._space,
             Objective(levels=self._began.levels),
-            valid=lambda arm: is_valid(self._candidates, arm),
+            valid=self._is_valid,
             habits=Habits(noise_sd=self._noise_sd, baselines=len(baselines), seed=self._seed),
             first=alone(self._candidates),
         )
@@ -180,13 +182,26 @@ class Conductor:
         for study, failure in self._known.failures:
             arm = arm_of(self._candidates, changed(study.candidates.planned, failure.arm))
             if arm is not None and arm not in search.failed:
-                search.tell(arm, Outcome(status="failed"))
+                self._learn(search, arm, Outcome(status="failed"))
                 told = Remembered(
                     id=self._began.id, of=study.id, change=failure.change, message=failure.message
                 )
                 self._once("remembered", told)
                 self._say(f"not tried: {failure.change}: it failed in study {study.id}: {failure.message}")
         return search
+
+    def _is_valid(self, arm: Arm) -> bool:
+        """No option is changed twice, and none has a value that failed by itself."""
+        return is_valid(self._candidates, arm) and not any(
+            (at, level) in self._unfit for at, level in enumerate(arm)
+        )
+
+    def _learn(self, search: Search, arm: Arm, outcome: Outcome) -> None:
+        """Let the search learn from a start."""
+        search.tell(arm, outcome)
+        others = [(at, level) for at, level in enumerate(arm) if level != self._space.baseline[at]]
+        if outcome.status != "served" and len(others) == 1:
+            self._unfit.add(others[0])
 
     def _search(self, search: Search, noises: Mapping[str, Noise]) -> None:
         """Start arms until the rest of the budget is what the confirmation needs, or no start pays."""
@@ -202,7 +217,7 @@ class Conductor:
             if arm is None:
                 return
             found = self._start("search", arm)
-            search.tell(arm, _outcome(found))
+            self._learn(search, arm, _outcome(found))
             made += 1
         self._say("search: the rest of the budget is kept for the confirmation")
 
@@ -266,7 +281,7 @@ class Conductor:
     def _decided(self, arm: Arm, decision: Decision, pairs: int) -> None:
         """Write down what the rule says, where that is new."""
         self._once("decision", Decided(id=self._began.id, change=self._words(arm), decision=decision))
-        self._say(f"confirmation: after {pairs} pairs: {decision.outcome.replace('_', ' ')}")
+        self._say(f"confirmation: after pair {pairs}: {decision.outcome.replace('_', ' ')}")
 
     def _once(self, kind: str, value: Value) -> None:
         """Write an entry that may have been written before the study was cut short."""
@@ -302,7 +317,7 @@ class Conductor:
         self._note("start", began)
         found = self._runner.run(began, change_of(self._candidates, arm), gate=gate)
         self._note("start-ended", found)
-        self._say(f"start {number}: {_told(found, self._began.levels[0])}")
+        self._say(f"start {number}: {_in_words(found, self._began.levels[0])}")
         return found
 
     def _words(self, arm: Arm) -> str:
@@ -325,7 +340,7 @@ def _outcome(start: StartEnded) -> Outcome:
     return Outcome(status="crashed" if start.outcome == "crashed" else "failed")
 
 
-def _told(start: StartEnded, primary: str) -> str:
+def _in_words(start: StartEnded, primary: str) -> str:
     if start.outcome != "served":
         return f"{start.outcome}: {start.message}"
     return f"{start.values[primary]:.4g} tok/s at {primary}, {start.seconds:.0f} s"

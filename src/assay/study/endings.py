@@ -50,7 +50,7 @@ def _end(
     message = "contributes to what was confirmed; not proven by itself" if shipped else ""
     return OptionEnd(
         name=each.name,
-        status="shipped" if shipped else "harmful" if high < 0 else "not_shown",
+        status="shipped" if shipped else "not_shown",
         value=each.levels[level].text,
         low=low,
         high=high,

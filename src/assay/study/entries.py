@@ -181,9 +181,9 @@ class OptionEnd(Value):
 
     name: str
     """Its name."""
-    status: Literal["shipped", "not_shown", "failed", "not_tried", "harmful"]
-    """`shipped` it is part of what was confirmed, and not proven by itself; `harmful` and `not_shown` by what
-    the search believes; `failed` no value of it served; `not_tried` the budget did not reach it."""
+    status: Literal["shipped", "not_shown", "failed", "not_tried"]
+    """`shipped` it is part of what was confirmed, and not proven by itself; `not_shown` it served, and is no
+    part of that; `failed` no value of it served; `not_tried` the budget did not reach it."""
     value: str
     """The value in question."""
     low: float | None = None

@@ -19,9 +19,10 @@ from assay.trials import Expected, Started, climb, fit, prove_effect
 
 if TYPE_CHECKING:
     from assay.bench import RunFile
-    from assay.rollout import Change
+    from assay.rollout import Change, Failure
     from assay.trials import Effect, Ground, Ladder, Told
 
+_SHOWN = 200
 _FIGURE = "output_throughput"
 """What decides where so many requests are kept in flight, as `assay compare` has it."""
 
@@ -65,7 +66,7 @@ class LiveRunner:
             ended = _replaced(
                 ended,
                 failure=failure.kind,
-                message=_one_line(failure.message, failure.lines),
+                message=_one_line(failure),
                 lines=failure.lines,
                 downtime_s=self.clock() - began,
             )
@@ -140,10 +141,12 @@ def _replaced(ended: StartEnded, **more: object) -> StartEnded:
     return msgspec.structs.replace(ended, **more)
 
 
-def _one_line(message: str, lines: Sequence[str]) -> str:
-    """The failure with the line that shows it, as far as one line goes."""
-    shown = lines[0].strip()[:200] if lines else ""
-    return f"{message}: {shown}" if shown else message
+def _one_line(failure: Failure) -> str:
+    """The failure with the line that shows it, or its last one, as far as one line goes."""
+    if not failure.lines:
+        return failure.message
+    shown = failure.lines[0].strip()
+    return f"{failure.message}: {shown[-_SHOWN:] if len(shown) > _SHOWN else shown}"
 
 
 def _said(found: Judgement) -> str:

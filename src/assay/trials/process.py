@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay._masking import mask, secrets_in_words
+from assay.engines import server_of
 from assay.errors import CommandFailed, HostError, Refused, RestoreFailed
 from assay.facts import read_served
 from assay.hosts import (
@@ -97,7 +98,7 @@ class LocalProcess:
             Refused: something else answers where it would listen.
         """
         self._end(marked(self._plan.mark))
-        before = running(self._plan.words)
+        before = running(_tail(self._plan.words))
         if self.ran is None:
             self.ran = bool(before)
         if before:
@@ -112,7 +113,7 @@ class LocalProcess:
     def start(self, change: Change | None, number: int) -> Iterator[Started]:
         """One child with the change; ended with the block."""
         self._stop()
-        words = self._words(change)
+        words = self.words(change)
         child = self._child = self._spawn(words, self._plan.logs / f"start-{number}.log", self._plan.mark)
         try:
             self._until_token(child)
@@ -139,10 +140,10 @@ class LocalProcess:
         """Start the deployment again if it ran before, with what is kept; unmarked, so that it stays."""
         self._stop()
         self._end(marked(self._plan.mark))
-        words = self._words(change)
+        words = self.words(change)
         if not self.ran:
             return Ended(serves=False, message="it did not run before, and does not now", command=words)
-        if not running(words):
+        if not running(_tail(words)):
             log = self._plan.logs / f"left-{int(time.time())}.log"
             child = self._spawn(words, log, "")
             try:
@@ -153,10 +154,12 @@ class LocalProcess:
                     details=(*error.failure.lines, f"its log: {log}"),
                     hint="start it by hand",
                 ) from error
+            child.let_go()
         told = "with what was shipped" if change is not None else "as before"
         return Ended(serves=True, message=f"it runs {told}, as a process of its own", command=words)
 
-    def _words(self, change: Change | None) -> tuple[str, ...]:
+    def words(self, change: Change | None) -> tuple[str, ...]:
+        """The command with a change in it; may hold secrets."""
         if change is None:
             return self._plan.words
         return changed_words(self._plan.words, change, dollars=False)
@@ -209,12 +212,13 @@ class LocalProcess:
         Raises:
             CommandFailed: something of it stays.
         """
-        before = running(self._plan.words) if self._child is None else ()
+        before = running(_tail(self._plan.words)) if self._child is None else ()
         every = {each for pid in before for each in session_of(pid)} | set(marked(self._plan.mark))
         if every and self._down_since is None:
             self._down_since = time.monotonic()
         self._end(tuple(sorted(every)))
-        self._child = None
+        if self._child is not None and self._child.status is not None:  # it is waited for
+            self._child = None
 
     def _end(self, processes: tuple[int, ...]) -> None:
         left = end(processes, patience_s=self._plan.patience.stop_s)
@@ -223,3 +227,15 @@ class LocalProcess:
                 f"process {left[0]} of the server does not end",
                 hint="see what it waits for, and end it by hand",
             )
+
+
+def _tail(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words by which its process is known: wrappers such as `env` give way to what they start.
+
+    Raises:
+        Refused: they start no server that assay knows.
+    """
+    server = server_of(words)
+    if server is None:
+        raise Refused("the command does not start a server that assay knows by itself")
+    return tuple(word.text for word in (*server.program[-1:], *server.arguments))
