@@ -40,6 +40,12 @@ class TuneOptions(UndoOptions):
         Go on with the last study of this deployment that has not ended.
     unchecked
         Do not ask the engine's source what each value does here; by its declarations only.
+    switch
+        Of a unit: seconds after which the machine takes a change back by itself if assay is not heard of.
+    hold
+        Of a unit: how many seconds a start must go on giving tokens before it is measured.
+    base_url
+        The server as it is reached from here. Default: where it listens there, through ssh.
     stop_timeout
         How many seconds the server may take to stop.
     engine
@@ -67,6 +73,9 @@ class TuneOptions(UndoOptions):
     keep: Switch = False
     resume: Switch = False
     unchecked: Switch = False
+    switch: int = 120
+    hold: float = 10.0
+    base_url: str | None = None
     stop_timeout: float = 300.0
     engine: str | None = None
     cache: Path | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +14,12 @@ import msgspec
 from assay import __version__, reports
 from assay._masking import mask, mask_words
 from assay.bench import Limits, check_prompts, target
-from assay.cli import bench_plan, tune_plan
+from assay.cli import bench_plan, tune_ground, tune_plan
 from assay.cli.bench_progress import BenchProgress
 from assay.cli.noting import interrupted_by, journal_path, new_id, opened, say, tell, who
+from assay.engines import settings_drawn_at_start
 from assay.errors import InputError, Refused
 from assay.journal import Journal
-from assay.rollout import Patience
 from assay.study import (
     Conductor,
     LiveRunner,
@@ -33,7 +32,7 @@ from assay.study import (
     studies,
     without_failures,
 )
-from assay.trials import Expected, Ladder, LocalProcess, ProcessPlan, Told
+from assay.trials import Expected, Ladder, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,10 +41,9 @@ if TYPE_CHECKING:
     from assay.bench import Rung, Target
     from assay.cli.bench_options import LoadOptions
     from assay.cli.tune_options import TuneOptions
-    from assay.cli.tune_plan import Subject
     from assay.journal import Entry
     from assay.study import Conclusion, Forecast
-    from assay.trials import ArmName
+    from assay.trials import ArmName, Ground
 
 
 def tuned(target_: str, own: Sequence[str], options: TuneOptions, load: LoadOptions) -> tuple[str, int]:
@@ -54,67 +52,27 @@ def tuned(target_: str, own: Sequence[str], options: TuneOptions, load: LoadOpti
     check_prompts(workload.prompts, workload.seed, bench_plan.levels(load))
     subject = tune_plan.looked_at(target_, options)
     found = tune_plan.listed(subject, tune_plan.own_candidates(own, subject.deployment), options, load)
-    id = new_id()
-    ground = _ground(subject, id, options)
-    where = _subject(ground)
+    began = tune_plan.began(subject, found, new_id(), options, load)
     if options.dry_run:
-        return _planned(tune_plan.began(subject, found, id, options, load), _read(options), options), 0
-    _check_permission(subject)
+        return _planned(began, _read(options), options), 0
+    tune_ground.check_permission(subject)
+    where = tune_ground.called(subject)
     with opened(where, options.journal) as journal:
         entries = journal.entries(where)
-        began, resumed = _study(subject, found, id, options, load, entries)
-        foreseen_ = _show(began, entries)
-        if not resumed:
-            began = msgspec.structs.replace(began, ran=None)
+        began, resumed = _study(began, options, entries)
+        plan = _show(began, entries)
+        tell(f"\n{tune_ground.caution(subject)}\n")
+
+        def note(kind: str, value: Value) -> None:
+            journal.append(where, kind, value)
+
+        with tune_ground.opened(subject, began, note, options) as ground:
             ground.begin()
-            began = msgspec.structs.replace(began, ran=ground.ran)
-            journal.append(where, "study", began)
-            entries = journal.entries(where)
-        else:
-            ground = _ground(subject, began.id, options, folder=Path(began.folder), ran=began.ran)
-            ground.begin()
-        carried = _Carried(journal, where, began, entries, ground, options, load)
-        ended = carried.out()
-    return _said(began, foreseen_, ended, options, where), 0
-
-
-def _subject(ground: LocalProcess) -> str:
-    """What the journal calls it: where it listens tells two servers of one machine apart."""
-    return f"{ground.service.url.partition('//')[2]}@{socket.gethostname()}"
-
-
-def _check_permission(subject: Subject) -> None:
-    if subject.deployment.live is not None:
-        raise Refused(
-            f"{subject.path} says that systemd runs it ([live]); only processes are tuned yet",
-            hint="`assay try` tries one change of a unit",
-        )
-    if subject.deployment.trials.where not in ("in_place", "drained"):
-        raise Refused(
-            f"{subject.path} does not let assay start servers on this machine",
-            hint='if that may be, write [trials] where = "in_place": the server is started again and again',
-        )
-
-
-def _ground(
-    subject: Subject,
-    id: str,
-    options: TuneOptions,
-    *,
-    folder: Path | None = None,
-    ran: bool | None = None,
-) -> LocalProcess:
-    launch = subject.launch
-    results = folder or options.result_dir or Path(f"assay-tune-{id}")
-    plan = ProcessPlan(
-        words=subject.words,
-        environment={**os.environ, **{each.name: each.value for each in launch.environment}},
-        folder=Path(launch.directory) if launch.directory else subject.path.absolute().parent,
-        logs=results.absolute() / "logs",
-        mark=id,
-        patience=Patience(ready_s=options.ready_timeout, stop_s=options.stop_timeout, poll_s=0.5),
-    )
-    return LocalProcess(plan, ran=ran)
+            if not resumed:
+                began = msgspec.structs.replace(began, ran=ground.ran)
+                note("study", began)
+            ended = _Carried(began, journal.entries(where), ground, note, options, load).out()
+    return _said(began, plan, ended, options, where), 0
 
 
 def _planned(began: StudyBegan, entries: Sequence[Entry], options: TuneOptions) -> str:
@@ -142,21 +100,13 @@ def _with_memory(began: StudyBegan, entries: Sequence[Entry]) -> StudyBegan:
     return msgspec.structs.replace(began, candidates=found)
 
 
-def _study(
-    subject: Subject,
-    found: object,
-    id: str,
-    options: TuneOptions,
-    load: LoadOptions,
-    entries: Sequence[Entry],
-) -> tuple[StudyBegan, bool]:
-    """A new study, or the last one that has not ended.
+def _study(began: StudyBegan, options: TuneOptions, entries: Sequence[Entry]) -> tuple[StudyBegan, bool]:
+    """A new study, or the last one that has not ended, and whether it is that.
 
     Raises:
         InputError: `--resume`, and there is none, or it was begun with other options.
-        Refused: nothing is to be tried, or the budget allows no confirmation.
+        Refused: nothing is to be tried.
     """
-    began = tune_plan.began(subject, found, id, options, load)  # type: ignore[arg-type]
     pending = [each for _, each in studies(entries) if Record(each, entries).end is None]
     if options.resume:
         if not pending:
@@ -186,10 +136,6 @@ def _show(began: StudyBegan, entries: Sequence[Entry]) -> Forecast:
     if plan is None:
         raise _too_little(began)
     tell(reports.study_plan_text(began, plan))
-    tell(
-        "\nassay: no switch watches over a process of this machine: if assay is killed, what it started runs"
-    )
-    tell("assay: on until `--resume` ends it, or you do\n")
     return plan
 
 
@@ -204,17 +150,16 @@ def _too_little(began: StudyBegan) -> Refused:
 class _Carried:
     """One study under way."""
 
-    def __init__(  # noqa: PLR0913 - what a study is carried out with
+    def __init__(
         self,
-        journal: Journal,
-        where: str,
         began: StudyBegan,
         entries: Sequence[Entry],
-        ground: LocalProcess,
+        ground: Ground,
+        note: Callable[[str, Value], None],
         options: TuneOptions,
         load: LoadOptions,
     ) -> None:
-        self._journal, self._where, self._began = journal, where, began
+        self._began, self._note = began, note
         self._ground, self._options, self._load = ground, options, load
         self._record = Record(began, entries)
         self._known = known_before(began, entries)
@@ -223,18 +168,16 @@ class _Carried:
     def out(self) -> StudyEnded:
         """Carry it out, and leave the service as it should be, whatever happens."""
         with interrupted_by(signal.SIGTERM, signal.SIGHUP), BenchProgress(sys.stderr) as progress:
-            runner = self._runner(progress)
             conductor = Conductor(
                 self._record,
                 self._known,
-                runner,
+                self._runner(progress),
                 note=self._note,
                 say=_said_step(progress),
                 seed=self._load.seed,
             )
             try:
-                conclusion = conductor.run()
-                return self._ended(conductor, conclusion)
+                return self._ended(conductor, conductor.run())
             finally:
                 progress.clear()
                 if not self._left:
@@ -244,44 +187,41 @@ class _Carried:
     def _ended(self, conductor: Conductor, conclusion: Conclusion) -> StudyEnded:
         shipped = conclusion.result == "shipped"
         change = conductor.change(conclusion) if shipped else None
+        command = mask_words(self._ground.words(change)) if shipped else ()
         kept = change if self._options.keep else None
         left = self._ground.leave(kept)
         self._left = True
         ended = conductor.ended(conclusion)
-        words = self._ground.words(change) if shipped else ()
         ended = msgspec.structs.replace(
             ended,
             kept=kept is not None and left.serves,
             message=f"{ended.message}; {left.message}".removeprefix("; "),
-            command=mask_words(words),
+            command=command,
         )
         self._note("study-ended", ended)
         return ended
-
-    def _note(self, kind: str, value: Value) -> None:
-        self._journal.append(self._where, kind, value)
 
     def _runner(self, progress: BenchProgress) -> LiveRunner:
         def rung_ended(arm: ArmName, rung: Rung) -> None:
             del arm, rung
             progress.clear()
 
-        load, service = self._load, self._ground.service
+        load, ground = self._load, self._ground
         ladder = Ladder(
-            reach=lambda: _reached(service.url, load),
+            reach=lambda: _reached(ground, self._options, load),
             workload=tune_plan.workload(load),
             levels=tuple(bench_plan.levels(load)),
             folder=Path(self._began.folder),
             version=__version__,
             limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache),
-            key=service.key or bench_plan.api_key(load, os.environ),
+            key=ground.service.key or bench_plan.api_key(load, os.environ),
             metrics=lambda where: bench_plan.metrics(load, where),
         )
         return LiveRunner(
-            ground=self._ground,
+            ground=ground,
             ladder=ladder,
             told=Told(rung=rung_ended, progress=progress, note=self._note),
-            expected=Expected(),
+            expected=Expected(drawn=settings_drawn_at_start(ground.words(None))),
             lossy=self._options.lossy,
         )
 
@@ -295,8 +235,13 @@ def _said_step(progress: BenchProgress) -> Callable[[str], None]:
 
 
 @contextlib.contextmanager
-def _reached(url: str, load: LoadOptions) -> Iterator[Target]:
-    yield target(url, verify=not load.insecure)
+def _reached(ground: Ground, options: TuneOptions, load: LoadOptions) -> Iterator[Target]:
+    """The server as it is to be had from here."""
+    if options.base_url is not None:
+        yield target(options.base_url, verify=not load.insecure)
+        return
+    with ground.reach() as url:
+        yield target(url, verify=not load.insecure)
 
 
 def _said(began: StudyBegan, plan: Forecast, ended: StudyEnded, options: TuneOptions, where: str) -> str:

@@ -1,6 +1,6 @@
 """Change a running service so that it can always be undone: plan, apply, wait until ready, restore."""
 
-from assay.rollout.after import Intent, Look, Status, come_back, promote, rollback, status
+from assay.rollout.after import Intent, Look, Status, come_back, promote, restart, rollback, status
 from assay.rollout.apply import apply
 from assay.rollout.change import Change, Setting, changed_words, parse_change
 from assay.rollout.checks import Check, check_machine, checked
@@ -53,6 +53,7 @@ __all__ = [
     "preflight",
     "prepare",
     "promote",
+    "restart",
     "rollback",
     "service_of",
     "status",

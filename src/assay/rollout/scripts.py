@@ -289,6 +289,17 @@ previous_is_last
 )
 """Takes a promoted change back: the file that was there before it, or none."""
 
+RESTART = (
+    _HEAD
+    + _LOCK
+    + r"""
+if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
+systemctl reset-failed "$unit" 2>/dev/null || :
+systemctl restart --no-block "$unit"
+"""
+)
+"""A fresh start of what the unit says, while no rollout is under way. Run twice, it restarts twice."""
+
 MARKS = (
     _HEAD
     + r"""

@@ -23,7 +23,6 @@ _BEST = 4
 _CLIMBS, _KEPT, _FAR = 2, 12, 20
 _AGAIN = 0.003
 _FEASIBLE_WEIGHT = 0.02
-_CONTRIBUTES = 0.8
 
 Status = Literal["served", "failed", "crashed"]
 """It was measured; it did not start; it started and died under load."""
@@ -47,6 +46,8 @@ class Habits(Value):
     """Starts of the baseline before anything is changed."""
     seed: int = 0
     """Of what is drawn by chance."""
+    contributes: float = 0.8
+    """What gains with a smaller chance is pruned."""
 
 
 class Search:
@@ -81,7 +82,7 @@ class Search:
         }
         self._feasible = Feasibility(space, memory)
         self._draw = np.random.default_rng(habits.seed)
-        self._baselines = habits.baselines
+        self._baselines, self._contributes = habits.baselines, habits.contributes
         self._first = list(first)
         self._screened = 0
         self._served: dict[Arm, int] = {}
@@ -150,7 +151,7 @@ class Search:
         return max(0.0, float(self._score(arms, 0.0).max() - self._score([self.best()], 0.0)[0]))
 
     def pruned(self, arm: Arm) -> Arm:
-        """The arm with every knob back at its default whose change gains with a chance below 0.8.
+        """The arm with every knob back at its default whose change hardly gains (`Habits.contributes`).
 
         Fewer changes are fewer risks. A knob whose default would not be valid beside the others stays.
         """
@@ -159,7 +160,7 @@ class Search:
             if (
                 arm[at] != knob.default
                 and self._valid(without)
-                and self._chance_better(arm, without) < _CONTRIBUTES
+                and self._chance_better(arm, without) < self._contributes
             ):
                 arm = without
         return arm

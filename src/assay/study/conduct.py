@@ -41,8 +41,10 @@ BASELINES = 4
 """Starts of the unchanged command before anything else: how far starts differ, and answers do."""
 _HARDLY = 0.005
 """A further start that may gain less than this, or than half of what chance moves one, does not pay."""
-_USUAL = Noise(spread=0.0112, df=2.0)
-"""What starts differ by on many machines: weighs against a spread of few starts, in the search alone."""
+_CONTRIBUTES = 0.9
+"""What gains with a smaller chance, by what the search believes, is no part of what is confirmed."""
+_USUAL = 0.0112
+"""What starts differ by on many machines: four starts that differ by less may do so by chance."""
 
 
 class Runner(Protocol):
@@ -168,13 +170,17 @@ class Conductor:
     def _searching(self, baselines: Sequence[StartEnded]) -> Search:
         primary = self._began.levels[0]
         seen = noise([start.values[primary] for start in baselines])
-        usual = pooled([_USUAL, *([seen] if seen else [])])
-        self._noise_sd = usual.spread if usual else _USUAL.spread
+        self._noise_sd = max(_USUAL, seen.spread if seen is not None else 0.0)
         search = self._last_search = Search(
             self._space,
             Objective(levels=self._began.levels),
             valid=self._is_valid,
-            habits=Habits(noise_sd=self._noise_sd, baselines=len(baselines), seed=self._seed),
+            habits=Habits(
+                noise_sd=self._noise_sd,
+                baselines=len(baselines),
+                seed=self._seed,
+                contributes=_CONTRIBUTES,
+            ),
             first=alone(self._candidates),
         )
         for start in baselines:

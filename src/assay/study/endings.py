@@ -47,7 +47,9 @@ def _end(
     low, high = math.expm1(mean - _NINE_IN_TEN * sd), math.expm1(mean + _NINE_IN_TEN * sd)
     shipped = level == confirmed and conclusion.result == "shipped"
     failures = list(_failures(at, each, starts, served))
-    message = "contributes to what was confirmed; not proven by itself" if shipped else ""
+    alone = sum(one != base for one, base in zip(conclusion.arm, baseline, strict=True)) == 1
+    told = "confirmed" if alone else "part of what was confirmed; by itself not shown"
+    message = told if shipped else ""
     return OptionEnd(
         name=each.name,
         status="shipped" if shipped else "not_shown",

@@ -44,10 +44,9 @@ class Record:
         open_: tuple[StartBegan, str] | None = None
         last = ""
         for entry in entries:
-            found = _value(entry)
+            found, last = _value(entry), entry.at
             if found is None or found.id != began.id:
                 continue
-            last = entry.at
             self.counts[entry.kind] += 1
             match found:
                 case StartBegan():

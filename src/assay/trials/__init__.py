@@ -7,6 +7,7 @@ from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told, climb, fit
 from assay.trials.prediction import PredictedSetting, are_one, predict
 from assay.trials.process import LocalProcess, ProcessPlan
 from assay.trials.sift import Asked, Sifted, not_triaged, sift
+from assay.trials.unit import SystemdUnit, UnitPlan
 
 __all__ = [
     "ArmName",
@@ -24,9 +25,11 @@ __all__ = [
     "SettingSeen",
     "Sifted",
     "Started",
+    "SystemdUnit",
     "Told",
     "Tried",
     "TryOut",
+    "UnitPlan",
     "are_one",
     "climb",
     "fit",

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from assay._value import Value
-from assay.rollout import Change
+from assay.rollout import Change, Service
 
 Plain = bool | int | float | str | None
 
@@ -38,6 +38,19 @@ class Ended(Value):
 
 class Ground(Protocol):
     """Where the arms of a study are started, one at a time."""
+
+    ran: bool | None
+    """Whether the service ran before the study; None until somebody looked."""
+
+    @property
+    def service(self) -> Service:
+        """How its server is asked."""
+
+    def reach(self) -> AbstractContextManager[str]:
+        """The server's URL as it is to be had from here, for the length of a block."""
+
+    def words(self, change: Change | None) -> tuple[str, ...]:
+        """The command with a change in it; may hold secrets."""
 
     def begin(self) -> None:
         """Look whether arms can be started, and end what an earlier run of the study left.

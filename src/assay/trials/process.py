@@ -85,6 +85,11 @@ class LocalProcess:
         """How its server is asked."""
         return self._service
 
+    @contextlib.contextmanager
+    def reach(self) -> Iterator[str]:
+        """As it is."""
+        yield self._service.url
+
     def http(
         self, url: str, *, body: bytes | None = None, key: Secret | None = None, timeout_s: float = 10.0
     ) -> HttpAnswer:
