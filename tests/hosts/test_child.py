@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from assay.errors import CommandFailed
-from assay.hosts import Child, end, environment_of, folder_of, marked, running, session_of, start_child
+from assay.hosts import (
+    Child,
+    end,
+    environment_of,
+    folder_of,
+    listens,
+    marked,
+    running,
+    session_of,
+    start_child,
+)
 
 FAMILY = """
 import os, sys, time
@@ -49,6 +59,24 @@ def test_what_a_mark_started_is_found_and_ended_with_its_children(tmp_path: Path
     assert end(found, patience_s=5) == ()
     assert marked(f"t-{tmp_path.name}") == ()
     assert child.status == -15
+
+
+def test_who_listens_on_a_port_is_known(tmp_path: Path) -> None:
+    text = """
+import socket, time
+taken = socket.create_server(("127.0.0.1", 0))
+print(taken.getsockname()[1], flush=True)
+print("up", flush=True)
+time.sleep(600)
+"""
+    child = started(tmp_path, text)
+    until_up(child)
+    port = int(child.lines()[0])
+    assert listens([child.pid], port)
+    assert not listens([child.pid], port + 1)
+    assert not listens([1], port)
+    assert end(marked(f"t-{tmp_path.name}"), patience_s=5) == ()
+    assert child.status is not None
 
 
 def test_one_that_does_not_listen_is_killed(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ MARK = "ASSAY_START"
 _KEEP_ENVIRONMENT = "SPT_NOENV"
 _LINES, _TAIL_BYTES = 400, 256 << 10
 _POLL_S = 0.1
+_LISTENS = b"0A"
+"""State of a socket in /proc/net/tcp."""
 
 
 class Child:
@@ -129,6 +131,17 @@ def folder_of(pid: int) -> Path | None:
     return None
 
 
+def listens(processes: Sequence[int], port: int) -> bool:
+    """Whether one of these processes listens on that port of this machine."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        for line in _text(Path("/proc/net") / table).splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTENS and int(fields[1].rpartition(b":")[2], 16) == port:
+                inodes.add(f"socket:[{int(fields[9])}]")
+    return any(inodes & _open_files(pid) for pid in processes)
+
+
 def end(processes: Sequence[int], *, patience_s: float) -> tuple[int, ...]:
     """Ask them to end, wait, then end them; those that are still there.
 
@@ -177,8 +190,23 @@ def _fields(pid: int) -> list[bytes]:
     return _read(pid, "stat").rpartition(b")")[2].split()
 
 
+def _open_files(pid: int) -> set[str]:
+    """What its file descriptors lead to."""
+    found = set()
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"{folder}/{name}"))
+    return found
+
+
 def _read(pid: int, name: str) -> bytes:
+    return _text(Path(f"/proc/{pid}/{name}"))
+
+
+def _text(path: Path) -> bytes:
     try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
+        return path.read_bytes()
     except OSError:
         return b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from assay.hosts import (
     end,
     environment_of,
     folder_of,
+    listens,
     marked,
     running,
     session_of,
@@ -190,11 +192,26 @@ class LocalProcess:
             token = ask_token(self, self._service, timeout_s=patience.token_s)
             answered = token.answered
             if token.came and child.status is None:
+                self._own(child)
                 return
             if time.monotonic() >= deadline:
                 failure = self._failed(child, late=True, answered=answered)
                 raise failure
             time.sleep(patience.poll_s)
+
+    def _own(self, child: Child) -> None:
+        """What answers is the child, or what it started.
+
+        Raises:
+            CommandFailed: it is another server, which a child would only later find to hold its port.
+        """
+        port = urllib.parse.urlsplit(self._service.url).port
+        family = {*session_of(child.pid), *marked(self._plan.mark)}
+        if port is not None and not listens(sorted(family), port):
+            raise CommandFailed(
+                f"another process answers at {self._service.url}",
+                hint="end it, or give the deployment's command another --port; then --resume",
+            )
 
     def _failed(self, child: Child, *, late: bool = False, answered: bool = False) -> StartFailed:
         lines = tuple(mask(line, self._secrets) for line in child.lines())

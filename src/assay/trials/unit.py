@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._masking import mask, secrets_in_words
 from assay.errors import ApplyFailed, HostError
 from assay.facts import read_served
@@ -33,6 +35,10 @@ from assay.trials.ground import Ended, Plain, Started
 if TYPE_CHECKING:
     from assay._value import Value
     from assay.hosts import Host
+
+
+_LONG_S = 600
+"""For a promotion over a slow link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +100,12 @@ class SystemdUnit:
             yield f"{there.scheme}://{shown}:{here}{there.path}"
 
     def begin(self) -> None:
-        """Take back what an earlier run of this study left on trial.
+        """Take back what this study left on trial.
 
         Raises:
             RestoreFailed: it was not seen to serve; the details say what a person must do.
         """
-        armed = self._look_.marks.armed
+        armed = self._look().marks.armed
         if armed is not None and armed.id.startswith(f"{self._plan.id}-"):
             come_back(self._look_, armed.id, note=self._plan.note)
 
@@ -110,14 +116,7 @@ class SystemdUnit:
             yield self._as_it_is()
             return
         id = f"{self._plan.id}-{number}"
-        prepared = prepare(
-            self._host,
-            Request(
-                id=id, unit=self._plan.unit, change=change, who=self._plan.who, why=self._plan.why,
-                approved_by=self._plan.approved_by, url=self._plan.url, model=self._plan.model,
-                patience=self._plan.patience,
-            ),
-        )  # fmt: skip
+        prepared = prepare(self._host, self._request(id, change))
         cursor = prepared.machine.cursor()
         try:
             outcome = apply(prepared, note=self._plan.note)
@@ -139,20 +138,30 @@ class SystemdUnit:
 
     def leave(self, change: Change | None) -> Ended:
         """It serves as before; with a change that is kept, that is promoted."""
+        self.begin()
         if change is None:
             return Ended(serves=True, message=f"{self._plan.unit} serves as before")
-        prepared = prepare(
-            self._host,
-            Request(
-                id=f"{self._plan.id}-kept", unit=self._plan.unit, change=change, who=self._plan.who,
-                why=self._plan.why, approved_by=self._plan.approved_by, url=self._plan.url,
-                model=self._plan.model, patience=self._plan.patience,
-            ),
-        )  # fmt: skip
+        id = f"{self._plan.id}-kept"
+        # nobody renews its switch while it is promoted
+        prepared = prepare(self._host, self._request(id, change, trial_s=_LONG_S))
         apply(prepared, note=self._plan.note)
-        promote(self._look(), note=self._plan.note)
+        try:
+            promote(self._look(), note=self._plan.note)
+        except BaseException:
+            come_back(self._look(), id, note=self._plan.note)
+            raise
         message = "kept: it serves with the change, also after a reboot; `assay rollback` takes it back"
         return Ended(serves=True, message=message)
+
+    def _request(self, id: str, change: Change, *, trial_s: int | None = None) -> Request:
+        plan = self._plan
+        patience = plan.patience
+        if trial_s is not None:
+            patience = msgspec.structs.replace(patience, trial_s=max(trial_s, patience.trial_s))
+        return Request(
+            id=id, unit=plan.unit, change=change, who=plan.who, why=plan.why, url=plan.url,
+            approved_by=plan.approved_by, model=plan.model, patience=patience,
+        )  # fmt: skip
 
     def _as_it_is(self) -> Started:
         """A start that nobody has measured yet will do; else the service is restarted."""
