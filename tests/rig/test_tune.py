@@ -41,7 +41,7 @@ where = "in_place"
 """
 OWN = ("+standin=quick", "+standin=oom", "+schedule-policy=lpm")
 HOW = (
-    *("--max-concurrency", "2", "--num-prompts", "6", "--num-warmups", "0", "--metrics-url", "none"),
+    *("--max-concurrency", "2", "--num-prompts", "16", "--num-warmups", "0", "--metrics-url", "none"),
     *("--random-input-len", "16", "--random-output-len", "8", "--hold", "1", "--switch", "12"),
     *("--ready-timeout", "20", "--stop-timeout", "20", "--only", "--unchecked", "--hours", "0.15"),
     *("--start-minutes", "0.2", "--result-dir", "out"),

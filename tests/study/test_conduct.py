@@ -147,6 +147,13 @@ def test_a_large_gain_ships_and_what_dies_is_survived(book: Book) -> None:
     assert ended.hours == pytest.approx(ended.starts / 10)
 
 
+@pytest.mark.parametrize("noise", [0.003, 0.4])
+def test_a_gain_far_beyond_chance_is_found_on_quiet_and_on_noisy_machines(book: Book, noise: float) -> None:
+    found, _ = book.go_on(book.begin(study(LARGE)), Server(gain=2.0, noise=noise))
+    assert found.decision is not None
+    assert found.decision.levels[0].ratio > 4
+
+
 def test_what_fails_by_itself_is_started_once(book: Book) -> None:
     began = book.begin(study(LARGE, DIES, NULL))
     book.go_on(began, Server())

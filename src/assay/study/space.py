@@ -8,10 +8,9 @@ from assay.candidates import Candidate, flags_of
 from assay.rollout import Change
 from assay.search import Arm, Effect, Knob, Space
 
-_UNBOUNDED = Effect(mean=0.0, sd=0.15)
-"""Of an option that nothing bounds: how many requests run at once may change everything."""
-_OWN = Effect(mean=0.0, sd=0.10)
-"""Of what the user names without our knowing what it does."""
+_UNBOUNDED = Effect(mean=0.0, sd=0.3)
+"""Of an option that nothing bounds, or that the user names without our knowing what it does: it may change
+everything, and on a machine where starts differ much a narrower belief would not be overruled by one."""
 _WITHOUT_BOUND = ("admission", "prefill")
 
 
@@ -34,9 +33,7 @@ def belief(each: Candidate) -> Effect | None:
     """What is believed of a change before it is measured: of a bound U the mean U/4 and spread U/2."""
     if each.bound is not None:
         return Effect(mean=each.bound / 4, sd=max(each.bound / 2, 0.006))
-    if each.effect in _WITHOUT_BOUND:
-        return _UNBOUNDED
-    return _OWN if each.origin == "own" else None
+    return _UNBOUNDED if each.effect in _WITHOUT_BOUND or each.origin == "own" else None
 
 
 def change_of(candidates: Sequence[Candidate], arm: Arm) -> Change | None:
