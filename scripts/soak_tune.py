@@ -28,6 +28,8 @@ from assay.journal import Journal  # noqa: E402
 from assay.study import Record, studies  # noqa: E402
 
 LONGEST_S = 12.0
+_EACH = 10
+"""Kills of one study at the most."""
 WORDS = (
     *("+max-running-requests=8", "+page-size=7", "+schedule-policy=lpm", "--only", "--unchecked"),
     *("--max-concurrency", "4", "--num-prompts", "16", "--metrics-url", "none", "--random-input-len", "16"),
@@ -47,7 +49,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="assay-soak-") as folder:
         while kills < wanted:
             try:
-                kills += one_study(Path(folder) / str(ends), draw, wanted - kills)
+                kills += one_study(Path(folder) / str(ends), draw, min(_EACH, wanted - kills))
             except Failed as error:
                 print(f"after {kills} kills: {error}")
                 return 1

@@ -23,7 +23,7 @@ from assay.findings import Opened, open_deployment
 from assay.rollout import parse_change
 from assay.source import default_cache, open_tree, read
 from assay.study import Budget, Scope, StudyBegan, digest
-from assay.trials import sift
+from assay.trials import Sieve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,12 +154,12 @@ def listed(subject: Subject, own: Sequence[Own], options: TuneOptions, load: Loa
     declared = subject.declarations.options
     if opened is None:
         return candidates(wanted, declared, why_not_triaged=subject.why_not)
-    case = opened.case
+    sieve = Sieve(opened.case, words)
     with Reporter(sys.stderr) as progress:
 
         def ask(change: Change) -> tuple[Asked, ...]:
             progress(f"asking the engine's source about {change}", 0, None)
-            return sift(case, words, change).asked
+            return sieve.sift(change).asked
 
         return candidates(wanted, declared, ask=ask)
 

@@ -113,7 +113,9 @@ def study_end_text(began: StudyBegan, ended: StudyEnded, judged: Judged | None =
     if judged is not None:
         lines += _wrapped(f"quality: {judged.message}")
     if ended.options:
-        lines += _wrapped(f"options (search beliefs at {began.levels[0]}, nine in ten; no verdicts):")
+        lines += _wrapped(
+            f"options at {began.levels[0]} (what the search believes, nine in ten; only `confirmed` is proven):"
+        )
         for each in ended.options:
             lines += _option(each)
     lines += _wrapped(

@@ -105,9 +105,18 @@ def name_exit(lines: Sequence[str], *, status: int | None, late: FailureKind | N
         kind, sign = late, None
     elif kind is None:
         kind = "killed" if status is not None and status < 0 else "exited"
-        sign = next((line for line in lines if _RAISED.search(line)), lines[-1] if lines else None)
+        sign = _raised(lines) or (lines[-1] if lines else None)
     ended = "" if status is None else f" (signal {-status})" if status < 0 else f" (exit status {status})"
     return Failure(kind=kind, message=f"{_SAYS[kind]}{ended}", lines=_shown(lines, sign))
+
+
+def _raised(lines: Sequence[str]) -> str | None:
+    """The line that names an error, with the line of its text that follows it indented, if one does."""
+    for at, line in enumerate(lines):
+        if _RAISED.search(line):
+            more = [each for each in lines[at + 1 : at + 2] if each[:1].isspace()]
+            return " ".join([line, *(each.strip() for each in more)])
+    return None
 
 
 def _shown(lines: Sequence[str], sign: str | None) -> tuple[str, ...]:

@@ -43,11 +43,14 @@ def _end(
         level = max(served, key=lambda one: search.difference(_only(baseline, at, one), baseline)[0])
     else:
         return _never_served(at, each, starts)
-    mean, sd = search.difference(_only(baseline, at, level), baseline)
-    low, high = math.expm1(mean - _NINE_IN_TEN * sd), math.expm1(mean + _NINE_IN_TEN * sd)
     shipped = level == confirmed and conclusion.result == "shipped"
-    failures = list(_failures(at, each, starts, served))
     alone = sum(one != base for one, base in zip(conclusion.arm, baseline, strict=True)) == 1
+    if shipped and alone:
+        low, high = _confirmed(conclusion)
+    else:
+        mean, sd = search.difference(_only(baseline, at, level), baseline)
+        low, high = math.expm1(mean - _NINE_IN_TEN * sd), math.expm1(mean + _NINE_IN_TEN * sd)
+    failures = list(_failures(at, each, starts, served))
     told = "confirmed" if alone else "part of what was confirmed; by itself not shown"
     message = told if shipped else ""
     return OptionEnd(
@@ -57,6 +60,15 @@ def _end(
         low=low,
         high=high,
         message="; ".join([message, *failures] if message else failures),
+    )
+
+
+def _confirmed(conclusion: Conclusion) -> tuple[float | None, float | None]:
+    """The decision's own interval at the primary level: of one option alone it is that option's."""
+    assert conclusion.decision is not None
+    primary = conclusion.decision.levels[0]
+    return (
+        (None, None) if primary.low is None or primary.high is None else (primary.low - 1, primary.high - 1)
     )
 
 

@@ -68,7 +68,7 @@ class LiveRunner:
                 failure=failure.kind,
                 message=_one_line(failure),
                 lines=failure.lines,
-                downtime_s=self.clock() - began,
+                downtime_s=round(self.clock() - began, 1) if self.ground.ran else 0.0,
             )
         return _replaced(ended, seconds=round(self.clock() - began, 1))
 
@@ -157,7 +157,7 @@ def _said(found: Judgement) -> str:
     power = []
     if found.smallest_share is not None:
         power.append(f"broken answers from {100 * found.smallest_share:.1f} % on")
-    if found.smallest_k3 is not None:
+    if found.smallest_k3:
         power.append(f"a divergence from {found.smallest_k3:.2g} nats a token on")
     return f"{text} (it would have seen {' and '.join(power)})" if power else text
 

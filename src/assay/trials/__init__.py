@@ -6,7 +6,7 @@ from assay.trials.ground import Ended, Ground, Started
 from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told, climb, fit
 from assay.trials.prediction import PredictedSetting, are_one, predict
 from assay.trials.process import LocalProcess, ProcessPlan
-from assay.trials.sift import Asked, Sifted, not_triaged, sift
+from assay.trials.sift import Asked, Sieve, Sifted, not_triaged, sift
 from assay.trials.unit import SystemdUnit, UnitPlan
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PredictedSetting",
     "ProcessPlan",
     "SettingSeen",
+    "Sieve",
     "Sifted",
     "Started",
     "SystemdUnit",

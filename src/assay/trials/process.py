@@ -236,7 +236,7 @@ class LocalProcess:
         """
         before = running(_tail(self._plan.words)) if self._child is None else ()
         every = {each for pid in before for each in session_of(pid)} | set(marked(self._plan.mark))
-        if every and self._down_since is None:
+        if every and self._down_since is None and self.ran:
             self._down_since = time.monotonic()
         self._end(tuple(sorted(every)))
         if self._child is not None and self._child.status is not None:  # it is waited for
