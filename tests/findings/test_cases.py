@@ -37,10 +37,6 @@ KNOWN: dict[str, tuple[str, str]] = {
         "effective",
         "before it gives up, the communicator tries shared memory between the ranks",
     ),
-    "0.5.10-glm45air-h100-otlp-traces-endpoint=collector:4317": (
-        "effective",
-        "the test on `enable_trace` (http_server.py:278) passes for true; not yet known why",
-    ),
     "0.5.10-llama8b-h100-ep-num-redundant-experts=8": (
         "effective",
         "`common is None` (expert_location.py:94) is not seen to be true for a dense model",

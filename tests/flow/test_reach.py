@@ -65,6 +65,10 @@ def test_a_call_that_only_one_run_makes(compare: Compare) -> None:
         "class Two:\n    def __init__(self):\n        self.a = A(zmq.a())\n        self.b = A(zmq.b())\n"
         "def main(args):\n    two = Two()\n    zmq.send(two.a.n if args.fast else two.b.n)\n"
         "    chosen = two.a if args.fast else two.b\n    zmq.send(chosen)",
+        # an asynchronous function of which all arguments are known
+        "import asyncio\nclass A:\n    async def go(self, url): zmq.connect(url)\n"
+        "async def start(args):\n    a = A()\n    if args.fast: await a.go('there')\n"
+        "def main(args): asyncio.run(start(args))",
         # a function that something outside may call at any time
         "def main(args):\n    zmq.call_me(lambda: args.fast and zmq.send(1))",
     ],
@@ -218,3 +222,72 @@ def test_a_rank_without_a_device_ends_the_start(tmp_path: Path) -> None:
     for gap, outcome in ((41, "effect"), (42, "raises")):
         run_b = run_a.alternative([*command, *words("--decode-gap", str(gap))])
         assert run_b.difference(("decode_gap",)).outcome == outcome
+
+
+def test_a_line_of_the_log_in_a_function_of_which_everything_is_known(compare: Compare) -> None:
+    found = compare(
+        "import logging\nlogger = logging.getLogger(__name__)\nTABLE = {'a': 1}\n"
+        "def look(name):\n    if name not in TABLE: logger.warning(f'no {name}')\n"
+        "    return TABLE.get(name)\n"
+        "def main(args):\n    while zmq.on():\n        if args.fast: look('b')",
+        "--fast",
+    )
+    assert (found.outcome, found.what) == ("effect", "log")
+
+
+@pytest.mark.parametrize(
+    ("is_single", "test", "outcome"),
+    [
+        ("True", "it.args.fast", "effect"),
+        ("True", "args.fast", "effect"),
+        ("True", "args.decode_gap == 7 and it.args.fast", "none"),
+        ("args.fast", "args.decode_gap == 7", "effect"),  # in run A another process reads its own
+    ],
+)
+def test_an_object_of_the_web_framework_holds_what_was_put_there(
+    compare: Compare, is_single: str, test: str, outcome: str
+) -> None:
+    found = compare(
+        "import zmq\nfrom fastapi import FastAPI\n"
+        "async def lifespan(it: FastAPI):\n"
+        "    args = it.args if getattr(it, 'is_single', False) else zmq.args()\n"
+        f"    if {test}: zmq.send(1)\n    yield\n"
+        "app = FastAPI(lifespan=lifespan)\n"
+        f"def main(args):\n    app.is_single = {is_single}\n    app.args = args\n    zmq.serve(app)",
+        "--fast",
+    )
+    assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        # uvicorn.run does more than to run what it is given
+        "import uvicorn\ndef main(args): uvicorn.run(zmq.app, root_path='/a' if args.fast else '/b')",
+        "import logging\ndef main(args): logging.basicConfig(level=10 if args.fast else 20)",
+        "import logging\nlogger = logging.getLogger('a')\n"
+        "def main(args): logger.setLevel(10 if args.fast else 20)",
+        # an object of data that is sent, the difference two objects deep
+        "from pydantic import BaseModel\nclass In(BaseModel):\n    n: int\nclass Out(BaseModel):\n    it: In\n"
+        "def main(args):\n    out = Out(it=In(n=zmq.n() if args.fast else 0))\n    zmq.send_pyobj(out)",
+        # its text
+        "from pydantic import BaseModel\nclass Out(BaseModel):\n    n: int\n"
+        "def main(args):\n    out = Out(n=1 if args.fast else 0)\n    zmq.send(out.model_dump_json())",
+        # what a route answers
+        "import fastapi\napp = fastapi.FastAPI()\n"
+        "@app.get('/info')\ndef info(): return {'fast': STATE.fast}\n"
+        "STATE = None\ndef main(args):\n    global STATE\n    STATE = args\n    zmq.serve(app)",
+    ],
+)
+def test_what_leaves_the_tree(compare: Compare, worker: str) -> None:
+    assert compare(f"import zmq\n{worker}", "--fast").outcome == "effect"
+
+
+def test_a_method_of_which_nobody_knows_whether_it_is_called(compare: Compare) -> None:
+    """`forward` reads what the option was put into; it is called by a name that a request gives."""
+    worker = (
+        "class A:\n    def __init__(self, args): self.quick = args.fast\n"
+        "    def image_feature(self):\n        if self.quick: zmq.send(1)\n"
+        "def main(args):\n    a = A(args)\n    getattr(a, f'{zmq.kind()}_feature')()"
+    )
+    assert compare(f"import zmq\n{worker}", "--fast").outcome == "open"

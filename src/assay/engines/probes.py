@@ -40,9 +40,6 @@ CALLED_CONSTANTS: Mapping[str, Any] = {
     "os.getpid": 4242,
     "os.cpu_count": 64,
     "tempfile.gettempdir": "/tmp",  # noqa: S108 (only ever the start of a name)
-    "warnings.simplefilter": None,
-    "warnings.filterwarnings": None,
-    "logging.basicConfig": None,
 }
 """Functions with the same result wherever the engine serves on an accelerator of NVIDIA or AMD."""
 

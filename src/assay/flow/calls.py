@@ -77,7 +77,7 @@ def call(i: Interpreter, function: Any, arguments: list[Any], keywords: dict[str
         return made
     if isinstance(function, type) or callable(function):
         return i.outside.call_native(i, function, arguments, keywords)
-    return i.machine.unknown(f"a call of {type(function).__name__}")
+    return i.machine.not_called(f"a call of {type(function).__name__}")
 
 
 def _call_unknown(i: Interpreter, function: Unknown, arguments: list[Any], _keywords: Any) -> Any:
@@ -164,7 +164,7 @@ def _call_library(i: Interpreter, function: Library, arguments: list[Any], keywo
 def _call_instance(i: Interpreter, function: Instance, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     method = i.attribute(function, "__call__")
     if method is MISSING or isinstance(method, Unknown):
-        return i.machine.unknown(f"a call of an object of {getattr(function.cls, 'name', function.cls)}")
+        return i.machine.not_called(f"a call of an object of {getattr(function.cls, 'name', function.cls)}")
     return i.call(method, arguments, keywords)
 
 
@@ -175,14 +175,14 @@ def call_function(i: Interpreter, function: Function, arguments: list[Any], keyw
     if i.outside.passes_over(arguments):
         return None
     if machine.depth >= MAX_DEPTH:
-        return machine.unknown(f"calls deeper than {MAX_DEPTH}")
+        return machine.not_called(f"calls deeper than {MAX_DEPTH}")
     if function.node in i.running[:-1] and any(isinstance(i.force(each), Unknown) for each in arguments):
-        return machine.unknown(f"{function.name} calls itself with something unknown")
+        return machine.not_called(f"{function.name} calls itself with something unknown")
     if isinstance(function.node, ast.AsyncFunctionDef):
-        return machine.unknown(f"asynchronous function {function.name}")
+        return machine.not_called(f"asynchronous function {function.name}")
     frame = _frame(i, function, arguments, keywords)
     if frame is None:
-        return Unknown(f"arguments of {function.name}")
+        return machine.not_called(f"arguments of {function.name}")
     if isinstance(function.node, ast.Lambda):
         return i.evaluate(function.node.body, frame)
     if function.generates:

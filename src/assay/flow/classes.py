@@ -51,6 +51,9 @@ class FieldSpec:
 AUTO = Symbol("enum.auto()")
 
 
+_DATA = frozenset({"pydantic.BaseModel", "pydantic.main.BaseModel", "msgspec.Struct"})
+
+
 def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     """The class that a definition makes."""
     made = Class(node.name, frame.module)
@@ -81,11 +84,13 @@ def _add_base(made: Class, base: Any) -> None:
     if isinstance(base, Class):
         made.line = [*made.line, *(each for each in base.line if each not in made.line)]
         made.is_open |= base.is_open
+        made.is_data |= base.is_data
         made.is_enum |= base.is_enum
         if base.fields is not None and made.fields is None:
             made.fields = None
     elif isinstance(base, External):
         made.is_enum |= base.dotted in _ENUMS
+        made.is_data = made.is_data or base.dotted in _DATA
         if base.dotted in _PLAIN_ENUMS:
             made.line.append(_PLAIN_ENUMS[base.dotted])
         if base.dotted in _COLLECTIONS:
@@ -198,6 +203,10 @@ def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict
         i.call(begin, [made, *arguments], keywords)
     elif any(isinstance(base, type) and issubclass(base, BaseException) for base in cls.line):
         made.attributes["args"] = tuple(arguments)
+    elif cls.is_data:
+        made.attributes.update(keywords)
+    elif cls.is_open and (arguments or keywords):
+        i.machine.passed_over(f"{cls.name} is set up by a base that is not known")
     return made
 
 

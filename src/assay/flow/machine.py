@@ -112,6 +112,11 @@ class Machine:
             raise NotPure(reason)
         self.gap(reason)
 
+    def not_called(self, reason: str) -> Unknown:
+        """What a call gives of which the body is not run: what it would have done is passed over."""
+        self.passed_over(reason)
+        return Unknown(reason)
+
     def unknown(self, reason: str, key: Any = None, kind: str = "") -> Unknown:
         """A value that cannot be told, noted as a gap."""
         self.gap(reason)

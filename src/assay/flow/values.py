@@ -364,6 +364,7 @@ class Class:
     __slots__ = (
         "attributes",
         "fields",
+        "is_data",
         "is_enum",
         "is_open",
         "is_record",
@@ -384,6 +385,8 @@ class Class:
         """Name and default of each field, if it is a dataclass."""
         self.is_open = False
         """True if some base is not known, so that it may have any attribute."""
+        self.is_data = False
+        """True if a library makes its fields, as pydantic does: its objects are what they hold."""
         self.is_enum = False
         self.is_record = False
         """True for the class whose fields are the engine's options."""

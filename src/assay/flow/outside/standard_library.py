@@ -70,6 +70,12 @@ def _import_module(i: Interpreter, name: Any, *_rest: Any) -> Any:
     return External(name)
 
 
+SETTING = "setting"
+"""The level of what is no message, but decides which messages are shown."""
+SETS_LOGS = ("setLevel", "addHandler", "addFilter", "removeHandler")
+"""Methods of a logger that decide it."""
+
+
 def _logged(level: str) -> Native:
     def run(i: Interpreter, _logger: Any, message: Any = "", *arguments: Any, **_keywords: Any) -> None:
         text = operations.text(i, message)
@@ -86,12 +92,25 @@ def _logged(level: str) -> Native:
     return Native(level, run)
 
 
+def _configured(name: str) -> Native:
+    """A change of what is logged, or where to."""
+
+    def run(i: Interpreter, *arguments: Any, **keywords: Any) -> None:
+        given = [i.force(each) for each in (*arguments, *keywords.values())]
+        said = [operations.text(i, each) for each in given if not isinstance(each, Instance)]
+        text = "; ".join(each if isinstance(each, str) else each.reason for each in said)
+        i.log.append((SETTING, text, i.site, tuple(i.machine.guards)))
+
+    return Native(name, run)
+
+
 LOGGER = Library(
     "logging.Logger",
     {name: _logged(name) for name in ("debug", "info", "warning", "error", "exception", "critical", "log")}
     | {"warn": _logged("warning"), "warning_once": _logged("warning"), "info_once": _logged("info")}
-    | {name: constant(None) for name in ("setLevel", "addHandler", "addFilter", "removeHandler", "__init__")}
+    | {name: _configured(name) for name in SETS_LOGS}
     | {
+        "__init__": constant(None),
         "isEnabledFor": constant(False),
         "name": "logger",
         "handlers": VList(),
@@ -220,6 +239,9 @@ NAMES: dict[str, Any] = (
         "packaging.version.InvalidVersion": InvalidVersion,
         "logging.getLogger": Native("getLogger", lambda _i, *_a: Instance(LOGGER)),
         "logging.Logger": LOGGER,
+        "logging.basicConfig": _configured("basicConfig"),
+        "warnings.simplefilter": _configured("simplefilter"),
+        "warnings.filterwarnings": _configured("filterwarnings"),
         "logging.Filter": Library("logging.Filter", {}),
         "logging.DEBUG": 10,
         "logging.INFO": 20,

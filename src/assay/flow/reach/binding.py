@@ -105,10 +105,14 @@ def _texts(arguments: Arguments) -> Any:
 
 def parameter_names(node: Any) -> list[str]:
     """The names of the parameters of a function, `*x` and `**x` last."""
+    return [each.arg for each in parameters(node)]
+
+
+def parameters(node: Any) -> list[ast.arg]:
+    """The parameters of a function, `*x` and `**x` last."""
     spec = node.args
-    found = [each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-    found += [each.arg for each in (spec.vararg, spec.kwarg) if each is not None]
-    return found
+    last = [each for each in (spec.vararg, spec.kwarg) if each is not None]
+    return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *last]
 
 
 def bind(run: Runner, callee: Context, function: Any, arguments: Arguments) -> None:

@@ -202,7 +202,7 @@ def _call_known(run: Runner, node: ast.AST, element: Known, arguments: Arguments
         return _call_decorated(run, node, value, None, arguments)
     if isinstance(value, Unknown):
         return world.call(run, node, value.reason[:40], arguments)
-    folded = strictly(run, element, value, arguments)
+    folded = strictly(run, node, element, value, arguments)
     return folded if folded is not None else _call_open(run, node, element, arguments)
 
 
@@ -254,7 +254,7 @@ def _call_method(run: Runner, node: ast.AST, element: Method, arguments: Argumen
         return replaced
     if isinstance(receiver, Known):
         bound = Bound(function, receiver.value)
-        folded = strictly(run, element, bound, arguments, owner=receiver.value)
+        folded = strictly(run, node, element, bound, arguments, owner=receiver.value)
         if folded is not None:
             return folded
     if isinstance(function, Native):
@@ -281,7 +281,7 @@ def _call_object(run: Runner, node: ast.AST, element: Obj, arguments: Arguments)
 
 
 def strictly(
-    run: Runner, element: Element, function: Any, arguments: Arguments, owner: Any = None
+    run: Runner, node: ast.AST, element: Element, function: Any, arguments: Arguments, owner: Any = None
 ) -> Value | None:
     """The result of a call of which everything is known, by the interpreter; None if it is not strict."""
     values = arguments.values()
@@ -307,10 +307,14 @@ def strictly(
     for choice in itertools.product(*plain):
         operands = (owner, *(each.value for each in choice))  # type: ignore[attr-defined]  # all are known
         key = ("call", element, count, names, choice)
-        result = run.engine.folding.fold(key, operands, evaluate, run.context)
-        if result is None:
+        fold = run.engine.folding.folded(key, operands, evaluate, run.context)
+        if fold.value is None:
             return None
-        found = joined(found, result)
+        if fold.logged:
+            differs = bool(remarks) and any(fold.logged)
+            differs = differs or run.engine.folding.logs_otherwise(key, fold, run.context)
+            run.event(node, "log", "logs", changed=differs)
+        found = joined(found, fold.value)
     return found | remarks if remarks else found
 
 

@@ -69,10 +69,12 @@ def before(cell: Cell, parts: dict[Any, tuple[Value, int, bool]]) -> Value:
 class Event:
     """Something that a function does to the world outside."""
 
-    __slots__ = ("changed", "kind", "level", "node", "path", "says")
+    __slots__ = ("changed", "kind", "level", "node", "path", "repeats", "says")
 
     def __init__(self, node: ast.AST, kind: str, level: int, path: Path | None, says: str) -> None:
         self.node, self.kind, self.level, self.path, self.says = node, kind, level, path, says
+        self.repeats = False
+        """Whether it stands in a loop without a fixed end."""
         self.changed = False
 
 

@@ -62,6 +62,7 @@ class Engine:
         """By object of the interpreter and attribute: who has read it, directly or in a strict evaluation."""
         self.outcomes: dict[ast.AST, int] = {}
         """By test: 1 if it may be true, 2 if it may be false, 3 for both."""
+        self.attributes_of: dict[Element, list[Cell]] = {}  # and the elements of collections
         self.unbound: dict[str, dict[ast.AST, Context]] = {}
         """By attribute name: reads of something that nobody knows, which may be the record."""
         self.record_reads: dict[str, dict[ast.AST, Context]] = {}
@@ -76,9 +77,7 @@ class Engine:
         self.asked_outside: set[ast.AST] = set()
         """Calls, and what is called there, of something that came from outside."""
         self.overlay: Overlay | None = None
-        self.depth = 0
-        self.runs = 0
-        self.gave_up = False
+        self.depth, self.runs, self.gave_up = 0, 0, False
         self.broken: dict[Context, str] = {}
         """Functions that could not be followed, and why."""
         self.restless: dict[Context, None] = {}
@@ -351,6 +350,8 @@ class Engine:
         found = self.cells.get(label)
         if found is None:
             found = self.cells[label] = Cell(label, initial() if initial is not None else NOTHING)
+            if isinstance(label, tuple) and label[0] == "attribute":
+                self.attributes_of.setdefault(label[1], []).append(found)
             self.phases.arrived(label)
         return found
 

@@ -20,6 +20,11 @@ MAX_STEPS = 40
 _MOST_GAPS = 8
 
 
+def _weight(effect: Effect) -> tuple[bool, bool, int]:
+    """What to name of several effects: one that happens, rather than a line of the log, and the surest."""
+    return effect.level >= SOMETIMES, effect.what != "log", effect.level
+
+
 class Explainer:
     """Explains one analysis."""
 
@@ -129,7 +134,7 @@ class Explainer:
         """What the comparison of B with A came to."""
         if found.death is not None:
             return self._raises(found.death, overlay, fields)
-        best = max(found.effects, key=lambda each: (each.level, each.what != "log"), default=None)
+        best = max(found.effects, key=_weight, default=None)
         if best is not None and best.level >= SOMETIMES:
             return self._effect(best, overlay, fields)
         if best is not None:
@@ -137,6 +142,8 @@ class Explainer:
             return Difference(outcome="open", open_atoms=atoms, reads=self.reached_reads(fields))
         reads = self.reads(fields, overlay)
         unclear = [each for each in reads if each.state == "unclassified"]
+        if not unclear and self.readers is not None:
+            unclear = list(self.readers.out_of_reach(overlay.changed_attributes()))
         if unclear:
             atoms = tuple(f"{each.site}: {each.says}" for each in unclear)
             return Difference(outcome="open", open_atoms=atoms, reads=reads)
@@ -206,7 +213,7 @@ class Explainer:
         if self.readers is None:
             return ()
         found: dict[tuple[str, int], Read] = {}
-        changed = overlay.changed_attributes()
+        changed = {name for _, name in overlay.changed_attributes()}
         for name in fields:
             for read in self.readers.of(name, others_differ=name in changed):
                 found.setdefault((read.site.file, read.site.line), read)

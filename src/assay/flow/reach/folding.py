@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import NATIVE_FAULTS
 from assay.flow.machine import same
+from assay.flow.outside.standard_library import SETTING
 from assay.flow.reach.elements import NOTHING, Known, Value, union, unmarked
 from assay.flow.values import (
     MISSING,
@@ -96,16 +97,27 @@ def _kept(strict: Strict, value: Any) -> Any:
 
 
 class Fold:
-    """One strict evaluation: what it gave and what it read."""
+    """One strict evaluation: what it gave, read and logged."""
 
-    __slots__ = ("operands", "raw", "reads", "value")
+    __slots__ = ("logged", "operands", "raw", "reads", "value")
 
     def __init__(
-        self, value: Value | None, raw: Any, reads: frozenset[tuple[int, str]], operands: tuple[Any, ...]
+        self,
+        value: Value | None,
+        raw: Any,
+        reads: frozenset[tuple[int, str]],
+        operands: tuple[Any, ...],
+        logged: tuple[str, ...] = (),
     ) -> None:
         self.value, self.raw, self.reads = value, raw, reads
+        self.logged = logged
+        """What it sets that decides what is logged; empty for a mere message, whatever it says."""
         self.operands = operands
         """Kept alive: the memory is keyed by their identities."""
+
+    def with_value(self, value: Value | None, raw: Any, reads: frozenset[tuple[int, str]]) -> Fold:
+        """The same evaluation, with an equal result that is known already, or other names of what it read."""
+        return Fold(value, raw, reads, self.operands, self.logged)
 
 
 class _As:
@@ -146,7 +158,13 @@ class Folding:
     def fold(
         self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
     ) -> Value | None:
-        """`evaluate(*operands)`, or None if it is not strict.
+        """`evaluate(*operands)`, or None if it is not strict: see `folded`."""
+        return self.folded(key, operands, evaluate, context).value
+
+    def folded(
+        self, key: Hashable, operands: tuple[Any, ...], evaluate: Callable[..., Any], context: Context
+    ) -> Fold:
+        """`evaluate(*operands)`, with no value if it is not strict.
 
         Args:
             key: names the operation; equal keys must mean equal operations.
@@ -167,7 +185,7 @@ class Folding:
                 found = overlay.own(found)
             former = self.former.pop(key, None)
             if former is not None and former.value and found.value and alike(former.raw, found.raw):
-                found = Fold(former.value, former.raw, found.reads | former.reads, found.operands)
+                found = found.with_value(former.value, former.raw, found.reads | former.reads)
             if overlay is None or not (found.reads & overlay.changed):
                 self.memory[key] = found
         elif overlay is not None and found.reads & overlay.changed:
@@ -176,13 +194,18 @@ class Folding:
             )
         for each in found.reads:
             engine.key_readers.setdefault(each, {})[context] = None
-        return found.value
+        return found
+
+    def logs_otherwise(self, key: Hashable, fold: Fold, context: Context) -> bool:
+        """In run B: whether that evaluation logged something else in run A."""
+        old = self.memory.get((key, context) if context in self.writers else key)
+        return self.engine.overlay is not None and old is not None and old.logged != fold.logged
 
     def evaluate(
         self, operands: tuple[Any, ...], evaluate: Callable[..., Any], asker: Context | None = None
     ) -> Fold:
         """Evaluate once; `asker` is the function that asks, if it writes what may be read."""
-        machine = self.engine.i.machine
+        machine, log = self.engine.i.machine, self.engine.i.log
         strict = Strict(_As(self.changed, asker, self.engine.overlay))
 
         def run() -> Any:
@@ -196,16 +219,21 @@ class Folding:
                     machine.rewind(0)
                 machine.fuel, machine.strict, machine.depth = fuel, None, depth
 
+        before = len(log)
         try:
             value = machine.suspended(run)
         except FAILED:
             value = MISSING
+        logged = tuple(
+            text if level == SETTING else "" for level, text, *_ in log[before:] if level != "debug"
+        )
+        del log[before:]
         reads = frozenset(strict.reads)
         if value is MISSING:
             return Fold(None, None, reads, operands)
         self.engine.i.ran.update(strict.functions)
         lifted = self.engine.lift(value)
-        return Fold(lifted if lifted is not NOTHING else None, value, reads, operands)
+        return Fold(lifted if lifted is not NOTHING else None, value, reads, operands, logged)
 
     def outgrow(self, owner: Instance, name: str, cell: Cell) -> None:
         """An attribute of an object of the interpreter is now kept by a cell."""

@@ -9,9 +9,9 @@ from assay.engines import probes
 from assay.flow.interpreter import Interpreter
 from assay.flow.reach import registry
 from assay.flow.reach.arguments import Arguments
-from assay.flow.reach.binding import context_of, parameter_names
+from assay.flow.reach.binding import context_of, parameter_names, parameters
 from assay.flow.reach.context import Context, Outcome
-from assay.flow.reach.elements import ALWAYS, RUN, SOMETIMES, Thing
+from assay.flow.reach.elements import ALWAYS, NOTHING, RUN, SOMETIMES, Thing, Value
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.runner import Runner
 from assay.flow.values import MISSING, Decorated, Function, Instance, Wrapped
@@ -92,7 +92,7 @@ def _add_routes(engine: Engine, name: str) -> None:
             _touch_routers(engine, state, statement.value)
             for keyword in statement.value.keywords:
                 if isinstance(keyword.value, ast.Name) and _is_function(state, keyword.value.id):
-                    _serve(engine, state, keyword.value.id)
+                    _serve(engine, state, keyword.value.id, made_by=statement)
 
 
 def _touch_routers(engine: Engine, state: Any, call: ast.Call) -> None:
@@ -113,17 +113,31 @@ def _is_function(state: Any, name: str) -> bool:
     return any(isinstance(each.node, ast.FunctionDef | ast.AsyncFunctionDef) for each in bindings)
 
 
-def _serve(engine: Engine, state: Any, name: str) -> None:
-    """A function that someone outside calls."""
+def _serve(engine: Engine, state: Any, name: str, *, made_by: ast.Assign | ast.Expr | None = None) -> None:
+    """A function that someone outside calls; one that was given to the maker of an object is called with that
+    object where a parameter asks for its class: `app = FastAPI(lifespan=f)`, `def f(app: FastAPI)`.
+    """
     found: Any = engine.module_level(state, name)
     while isinstance(found, Wrapped | Decorated):
         found = found.function
     if isinstance(found, Function):
         run = Runner(engine, Context(found.node, state, "route", -1))
         context = context_of(run, found, None, Arguments())
-        for cell in context.parameters.values():
-            cell.initial = cell.value = RUN
+        for parameter in parameters(found.node):
+            cell = context.parameters[parameter.arg]
+            cell.initial = cell.value = _made(engine, state, made_by, parameter) or RUN
         engine.root(context, SOMETIMES)
+
+
+def _made(engine: Engine, state: Any, made_by: ast.Assign | ast.Expr | None, parameter: ast.arg) -> Value:
+    """The object of module level that `name = Class(…)` makes, if the parameter asks for that class."""
+    if not isinstance(made_by, ast.Assign) or not isinstance(made_by.value, ast.Call):
+        return NOTHING
+    target, asked = made_by.targets[0], parameter.annotation
+    if not isinstance(target, ast.Name) or asked is None or ast.dump(asked) != ast.dump(made_by.value.func):
+        return NOTHING
+    found = engine.module_level(state, target.id)
+    return NOTHING if found is MISSING else engine.lift(found)
 
 
 def _is_route(decorator: ast.expr) -> bool:

@@ -44,9 +44,8 @@ class Judge:
         level = min(event.level, self.overlay.level(context))
         sets_up = what == "value" and event.says.endswith(".init_process_group")
         shakes_hands = event.says.startswith("calls torch.distributed.") and not sets_up
-        if (
-            shakes_hands or (event.kind != "effect" and not event.changed)
-        ) and not self.overlay.engine.serves(context, self.overlay.via):
+        says_little = shakes_hands or (event.kind != "effect" and not event.changed)
+        if says_little and not (event.repeats or self.overlay.engine.serves(context, self.overlay.via)):
             return
         if event.kind == "log":
             what = "log"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.flow import attributes
 from assay.flow.classes import collection
+from assay.flow.outside.standard_library import SETS_LOGS
 from assay.flow.reach import owners
 from assay.flow.reach.arguments import Keywords
 from assay.flow.reach.binding import spread_into
@@ -27,6 +28,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.items import item, item_of_seq, store_item
 from assay.flow.reach.iterating import iterated
+from assay.flow.reach.lifting import marks
 from assay.flow.reach.natives import ordered, pairs, vague
 from assay.flow.values import (
     Instance,
@@ -66,8 +68,9 @@ def _of_known(
     """A method of a value of the interpreter."""
     values = [*arguments, *keywords.values()]
     if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
-        if name in _LOGS:
-            run.event(node, "log", "logs")
+        if name in _LOGS or name in SETS_LOGS:
+            if name != "debug":  # which nobody sees as servers are run
+                run.event(node, "log", "logs", changed=name in SETS_LOGS and bool(marks(*values)))
             return run.engine.elements.known(None)
         return vague(values)
     if receiver.value is dict and name == "fromkeys":

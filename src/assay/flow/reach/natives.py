@@ -37,6 +37,7 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.items import store_item
 from assay.flow.reach.iterating import iterated, stepped
 from assay.flow.reach.lifting import marks
+from assay.flow.reach.within import inner_marks
 from assay.flow.values import Class, External, Instance, Native, Touched, Unknown
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Val
     values = arguments.values()
     if isinstance(function, type) and issubclass(function, BaseException):
         return RUN
-    if name in _SILENT or name.rpartition(".")[2] in _SILENT:
+    if name.rpartition(".")[2] in _TO_THE_LOG:
+        run.event(node, "log", "logs", changed=bool(marks(*values)))
         return run.engine.elements.known(None)
     if isinstance(function, Native) and (name in probes.CALLED_FACTS or name in probes.CALLED_CONSTANTS):
         return run.engine.lift(function.run(run.i))  # whatever it is called with
@@ -80,9 +82,7 @@ def vague(values: list[Value]) -> Value:
     return RUN | remarks
 
 
-_SILENT = frozenset(
-    {"print", "warn", "setLevel", "addHandler", "basicConfig", "simplefilter", "filterwarnings"}
-)
+_TO_THE_LOG = frozenset({"print", "warn", "basicConfig", "simplefilter", "filterwarnings"})
 
 
 def _isinstance(run: Runner, _node: ast.AST, arguments: list[Value], _keywords: Keywords) -> Value:
@@ -316,7 +316,7 @@ def ordered(run: Runner, node: ast.AST, functions: Value, items: Value) -> Value
         if not (isinstance(function, Known) and function.value is None):
             found = joined(found, call_element(run, node, function, Arguments([items])))
     run.level = level
-    return frozenset({FORKED}) if (marks(found) | world.inner_marks(run, [found])) else NOTHING
+    return frozenset({FORKED}) if (marks(found) | inner_marks(run, [found])) else NOTHING
 
 
 def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:

@@ -149,14 +149,16 @@ class Overlay:
                 return None
         return old
 
-    def changed_attributes(self) -> frozenset[str]:
-        """Names of attributes that objects other than the record have with another value in B."""
-        record = next(iter(self.engine.elements.known(self.engine.record)))
-        return frozenset(name for owner, name in self.changed if owner != id(self.engine.record)) | frozenset(
-            cell.label[2]
-            for cell in self._values
-            if cell.label[0] == "attribute" and cell.label[1] is not record
-        )
+    def changed_attributes(self) -> frozenset[tuple[Any, str]]:
+        """Attributes that objects other than the record have with another value in B, each with the class of
+        its object, or None where there is none.
+        """
+        of_record = self.engine.record
+        record = next(iter(self.engine.elements.known(of_record)))
+        changed = [(self._other.get(owner), name) for owner, name in self.changed if owner != id(of_record)]
+        cells = [cell.label for cell in self._values if cell.label[0] == "attribute"]
+        held = [(_holder(owner), name) for _, owner, name in cells if owner is not record]
+        return frozenset((getattr(owner, "cls", None), name) for owner, name in (*changed, *held))
 
     def has_changed(self, value: Instance) -> bool:
         """Whether an object other than the record has other attributes in B."""
@@ -190,7 +192,7 @@ class Overlay:
     def own(self, fold: Fold) -> Fold:
         """A strict evaluation of run B, with what it read named as run A names it."""
         reads = frozenset((self._back.get(owner, owner), name) for owner, name in fold.reads)
-        return Fold(fold.value, fold.raw, reads, fold.operands)
+        return fold.with_value(fold.value, fold.raw, reads)
 
     def refold(self, key: Hashable, old: Fold, evaluate: Callable[[], Fold]) -> Fold:
         """Evaluate again what depends on something that differs."""
@@ -200,9 +202,9 @@ class Overlay:
             a, b = old.raw, found.raw
             if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and old.value:
                 self._pair(a, b)
-                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+                found = found.with_value(old.value, b, found.reads | old.reads)
             elif old.value and found.value and alike(a, b):
-                found = Fold(old.value, b, found.reads | old.reads, found.operands)
+                found = found.with_value(old.value, b, found.reads | old.reads)
             self._folds[key] = found
         return found
 
@@ -480,3 +482,8 @@ class Overlay:
             starts = context.is_root and context.level == ALWAYS
             if outcome.death is not None and starts and context.outcome.death is None:
                 self.found.death = outcome.death
+
+
+def _holder(owner: Any) -> Any:
+    """What has the attribute that a cell keeps, and a class."""
+    return owner.value if isinstance(owner, Known) else owner

@@ -26,10 +26,12 @@ from assay.flow.reach.elements import (
     Seq,
     Thing,
     Value,
+    is_object,
     is_plain,
     joined,
 )
 from assay.flow.reach.importing import imported
+from assay.flow.reach.within import inner_marks
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -52,20 +54,19 @@ if TYPE_CHECKING:
 
 def attribute(run: Runner, node: ast.AST, owner: Value, name: str, default: Value | None = None) -> Value:
     """`owner.name`; with a default, that where there is no such attribute."""
-    found = NOTHING
-    for each in owner - MARKS:
+    found, plain = NOTHING, owner - MARKS
+    for each in plain:
         part = _attribute(run, node, each, name, has_default=default is not None)
         if not part and default is not None:
             part = default
         found = joined(found, part)
     if not found:
-        plain = owner - MARKS
         surely = plain and not _was_asked(run, node, plain) and all(_lacks(run, e, name) for e in plain)
         if run.engine.overlay is not None and surely:
             names = " or ".join(sorted({_class_name(each) for each in plain}))
             run.die(node, "AttributeError", f"{names} has no attribute {name!r}")
             return NOTHING
-        return run.engine.stall(node, run.context)
+        return run.engine.stall(node, run.context) | inner_marks(run, [plain])
     remarks = owner & MARKS
     return found | remarks if remarks else found
 
@@ -108,11 +109,7 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Obj):
         return of_object(run, node, each, name, has_default=has_default)
     if isinstance(each, Thing):
-        if each is RUNTIME and engine.overlay is None and name in engine.fields:
-            engine.unbound.setdefault(name, {})[node] = run.context
-        made = engine.elements.thing(f"?.{name}")
-        cell = engine.made(("thing", name), run.context)
-        return joined(made, run.read(cell)) if cell is not None else made
+        return _of_thing(run, node, each, name, has_default=has_default)
     if isinstance(each, Doubt):
         return frozenset({each})
     if isinstance(each, Seq):
@@ -121,6 +118,23 @@ def _attribute(run: Runner, node: ast.AST, each: Element, name: str, *, has_defa
     if isinstance(each, Method | Closure) and name == "__name__":
         return RUN
     return RUN
+
+
+def _of_thing(run: Runner, node: ast.AST, each: Thing, name: str, *, has_default: bool) -> Value:
+    """An attribute of something from outside. What the tree itself put there under a name is all that there
+    is, where the tree asks whether it is there, or put objects of its own there: no library does.
+    """
+    engine = run.engine
+    own = engine.made(("thing", name, each.label), run.context) if each.label else None
+    held = run.read(own) if own is not None else NOTHING
+    plain = held - MARKS
+    if plain and (has_default or all(is_object(e) for e in plain)):
+        return held
+    if each is RUNTIME and engine.overlay is None and name in engine.fields:
+        engine.unbound.setdefault(name, {})[node] = run.context
+    made = engine.elements.thing(f"?.{name}")
+    cell = engine.made(("thing", name), run.context)
+    return joined(made, run.read(cell)) if cell is not None else made
 
 
 _COLLECTIONS = (list, dict, set, tuple, deque, OrderedDict, Counter, Queue)
@@ -167,6 +181,9 @@ def _of_instance(run: Runner, node: ast.AST, each: Known, value: Instance, name:
             return found | {CHANGED} if found != old else found
     found = _strict(run, each, name)
     if found:
+        of_library = isinstance(value.cls, Class) and value.cls.is_data and name not in value.attributes
+        if of_library and engine.class_attribute(value.cls, name) is MISSING:
+            return found | inner_marks(run, [frozenset({each})])
         return found
     return _bound(run, node, value.cls, each, name)
 
@@ -334,6 +351,8 @@ def store_attribute(run: Runner, node: ast.AST, owner: Value, name: str, value: 
         elif isinstance(each, Thing):
             engine.hand_out(value)
             run.write(engine.cell(("thing", name)), value)
+            if each.label:
+                run.write(engine.cell(("thing", name, each.label)), value)
 
 
 def _setter(run: Runner, each: Obj, name: str) -> Any:

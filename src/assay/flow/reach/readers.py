@@ -91,6 +91,23 @@ class Readers:
                 found.setdefault(key, read)
         return tuple(found.values())
 
+    def out_of_reach(self, changed: Iterable[tuple[Any, str]]) -> Iterable[Read]:
+        """The lines that read what an option was put into, an attribute of an object of that class, in
+        functions of which nobody knows whether they are called: they may do otherwise in run B.
+        """
+        for cls, name in changed:
+            family = {base.name for base in getattr(cls, "line", ()) if isinstance(base, Class)}
+            for mention in self.sites.mentions(name) if family else ():
+                scope = mention.scope
+                if mention.kind != "attribute-load" or scope.cls is None or scope.cls.name not in family:
+                    continue
+                is_known = scope.function in self._reached or scope.function in self.engine.i.ran
+                if is_known or not _is_of_self(mention.node):
+                    continue
+                if self._why_not(mention.module, scope, 0) is None:
+                    says = f"reads what it was put into, {name}; whether it is called is not known"
+                    yield self._read(mention.module, mention.node, scope.qualname, "unclassified", says)
+
     def _classified(self, name: str, mention: Mention, others_differ: bool) -> Read:  # noqa: FBT001 (handed on)
         scope = mention.scope
         function = scope.qualname
@@ -416,3 +433,8 @@ _HARDWARE = re.compile(
 _OF_MODELS = frozenset(
     {"hf_config", "model_config", "config", "architectures", "model_type", "quant_config", "is_hybrid_swa"}
 )
+
+
+def _is_of_self(node: ast.AST) -> bool:
+    """Whether a method reads an attribute of its own object."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

@@ -189,6 +189,7 @@ class Runner:
         if found is None or found.level < self.level:
             made = Event(node, kind, self.level, self.path, says)
             made.changed = found is not None and found.changed
+            made.repeats = self.repeats > 0
             self.outcome.events[node] = found = made
         if changed or self.forked:
             found.changed = True

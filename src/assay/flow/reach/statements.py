@@ -20,7 +20,9 @@ from assay.flow.reach.elements import (
     joined,
     unmarked,
 )
+from assay.flow.reach.lifting import marks
 from assay.flow.reach.narrowing import Env, join_envs, narrowed
+from assay.flow.reach.within import inner_marks
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -76,6 +78,9 @@ def _return(run: Runner, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else run.engine.elements.known(None)
     if run.forked and value:
         value = value | {FORKED}
+    if run.context.is_root and run.context.level == SOMETIMES:
+        differs = bool(marks(value) or inner_marks(run, [value]))
+        run.event(node, "effect", "answers a request", changed=differs)
     run.outcome.returns = joined(run.outcome.returns, value)
     run.exit = "return" if value else "raise"
     return False

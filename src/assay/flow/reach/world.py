@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from assay.flow.reach import owners
 from assay.flow.reach.arguments import Arguments, Keywords, Spread, exact_elements
 from assay.flow.reach.elements import (
-    CHANGED,
     MARKS,
     NOTHING,
     RUN,
@@ -25,7 +24,8 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import lifted, marks
-from assay.flow.values import Decorated, Function, Instance, Native, Partial, Wrapped
+from assay.flow.reach.within import inner_marks
+from assay.flow.values import Decorated, Function, Native, Partial, Wrapped
 
 if TYPE_CHECKING:
     from assay.flow.reach.context import Death
@@ -75,7 +75,6 @@ _ANSWERS = (
     "queue.",
     "traceback.",
     "psutil.",
-    "unittest.mock.",
     "multiprocessing.shared_memory.",
     "multiprocessing.resource_tracker.",
     "pynvml.",
@@ -173,13 +172,16 @@ _ANSWERING = frozenset(
 """Methods of things of run time that only give an answer."""
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
+_SETTING_LOGS = ("logging.config.", "logging.disable", "logging.captureWarnings")
+"""Beginnings of what decides which lines are logged, and how."""
+_ACTING = frozenset({"json.dump", "random.seed", "random.setstate"})
+"""What does something, though most of its module only answers."""
 _SAME_AGAIN = frozenset({"torch.cuda.set_device"})
 """Calls that set what is so already: that only run B makes one is nothing."""
 _FUNCTION_AND_OBJECT = 2
 _STARTING = frozenset({"Process", "Thread", "Timer"})
-_HANDING_ON = frozenset(
-    {"run", "run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"}
-)
+_HANDING_ON = frozenset({"run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"})
+"""What only runs what it is given, as `asyncio.run` does."""
 
 
 def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
@@ -230,19 +232,6 @@ def _differing(run: Runner, arguments: Arguments) -> Value:
     given = [frozenset(spread.keywords)] if spread is not None else []
     own = marks(spread.positional) if spread is not None and run.engine.overlay is not None else NOTHING
     return own | inner_marks(run, [*given, *arguments.values()])
-
-
-def inner_marks(run: Runner, values: Iterable[Value]) -> Value:
-    """In run B: the remarks on what collections hold, and whether objects have other attributes."""
-    overlay, found = run.engine.overlay, NOTHING
-    if overlay is None:
-        return found
-    for each in (e for value in values for e in value):
-        if isinstance(each, Seq):
-            found = found | marks(run.read(run.engine.attribute_cell(each, "[]")))
-        elif isinstance(each, Known) and isinstance(each.value, Instance) and overlay.has_changed(each.value):
-            found = found | {CHANGED}
-    return found
 
 
 def _bound_to(run: Runner, functions: Value, receivers: Value) -> Value:
@@ -306,11 +295,13 @@ def _contained(run: Runner, node: ast.AST, label: str, arguments: list[Value]) -
 
 def effect_of(label: str, last: str) -> str:
     """What a call does: `effect`, `log`, or nothing."""
-    if last in _LOGGING:
+    if last in _LOGGING or label.startswith(_SETTING_LOGS):
         return "log"
+    if label in _ACTING:
+        return "effect"
     if label == "torch.distributed.all_gather":  # of what ranks are, at the start; tensors go another way
         return ""
-    if label.startswith(_ANSWERS) or last in _ANSWERING or last in _HANDING_ON:
+    if label.startswith((*_ANSWERS, "asyncio.run")) or last in _ANSWERING or last in _HANDING_ON:
         return ""
     if last.startswith(("get_", "is_", "has_", "_get_")):
         return ""
