@@ -114,7 +114,7 @@ def study_end_text(began: StudyBegan, ended: StudyEnded, judged: Judged | None =
         lines += _wrapped(f"quality: {judged.message}")
     if ended.options:
         lines += _wrapped(
-            f"options at {began.levels[0]} (what the search believes, nine in ten; only `confirmed` is proven):"
+            f"options at {began.levels[0]} (search beliefs, nine in ten; only `confirmed` is proven):"
         )
         for each in ended.options:
             lines += _option(each)
