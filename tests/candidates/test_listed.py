@@ -119,6 +119,15 @@ def test_lossy_options_are_tried_with_the_users_word_at_values_that_this_version
     ]
 
 
+def test_what_the_user_names_needs_the_word_too_where_it_is_lossy() -> None:
+    lossy = Knob(flag="--kv-cache-dtype", kind="choice", effect="kv_cache", risk="lossy")
+    for own in (["+kv-cache-dtype=fp8_e5m2"], ["+mixed +kv-cache-dtype=fp8_e5m2"]):
+        found = listed(table=[lossy], own=own, only=True)
+        assert found.planned == ()
+        assert "--lossy is your word" in found.left_out[0].why
+        assert len(listed(table=[lossy], own=own, only=True, lossy=True).planned) == 1
+
+
 def test_the_users_own_come_first_and_values_of_one_option_are_one_candidate() -> None:
     own = ["+max-num-seqs=8", "+max-num-seqs=2", "+mixed +kv-cache-dtype=fp8_e5m2", "+unheard-of=1"]
     found = listed("--max-num-seqs", "4", table=[SEQS, knob("--enforce-eager")], own=own)

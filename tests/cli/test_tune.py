@@ -175,6 +175,19 @@ def test_what_ran_before_runs_again_afterwards(
     end(after, patience_s=5)
 
 
+def test_without_numpy_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [each for each in sys.modules if each.split(".")[0] == "numpy"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [each for each in sys.modules if each.startswith(("assay.search", "assay.study"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "assay.cli.history_run", raising=False)
+    monkeypatch.delattr("assay.cli.history_run", raising=False)
+    assert main(["history"]) == 2
+    assert "pip install 'assay[search]'" in capsys.readouterr().err
+
+
 def test_two_cannot_tune_one_server_at_once(deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     port = deployment.read_text().partition("--port ")[2].split()[0]
     subject = f"127.0.0.1:{port}@{socket.gethostname()}"

@@ -32,6 +32,7 @@ _ORDER: tuple[Effect, ...] = (
     *("expert_sum", "kv_cache", "weights", "none"),
 )
 """Where no bound ranks them: what most often gives most first."""
+_LOSSY = "it makes answers less precise; --lossy is your word that it may"
 _LEAST_BOUND = 0.01
 _SAME = ("already_on", "dead", "no_op")
 
@@ -44,7 +45,9 @@ class Wanted:
     """What is to be listed, and for which load."""
 
     table: Sequence[Knob]
-    """The engine's knobs; empty where only the user's own are wanted."""
+    """The engine's knobs."""
+    only: bool = False
+    """Whether only the user's own are wanted; what the table says of their risk holds all the same."""
     own: Sequence[Own] = ()
     """What the user names."""
     words: Sequence[str] = ()
@@ -108,7 +111,7 @@ def _folded(flag: str) -> str:
 
 def _of_table(wanted: Wanted, options: Sequence[Option], own: set[str]) -> Iterator[Candidate | LeftOut]:
     there = _there(wanted)
-    for knob in wanted.table:
+    for knob in () if wanted.only else wanted.table:
         option = option_of(knob.flag, options)
         if knob.flag in own:
             continue
@@ -139,7 +142,7 @@ def _why_not(knob: Knob, option: Option | None, there: set[Need], *, lossy: bool
     if missing:
         return _WITHOUT[missing[0]]
     if knob.risk == "lossy" and not lossy:
-        return "it makes answers less precise; --lossy is your word that it may"
+        return _LOSSY
     return ""
 
 
@@ -198,6 +201,9 @@ def _own(wanted: Wanted, options: Sequence[Option]) -> Iterator[Candidate | Left
             yield LeftOut(name=str(own.change), why=f"this version has no {', '.join(unknown)}")
             continue
         flags = flags_of(own.change)
+        if not wanted.lossy and any(knob.risk == "lossy" and knob.flag in flags for knob in wanted.table):
+            yield LeftOut(name=str(own.change), why=_LOSSY)
+            continue
         single.setdefault(flags[0] if len(flags) == 1 else str(own.change), []).append(own)
     for name, every in single.items():
         yield _own_candidate(name, every, wanted, options)

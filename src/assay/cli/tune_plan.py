@@ -142,7 +142,8 @@ def listed(subject: Subject, own: Sequence[Own], options: TuneOptions, load: Loa
     words = subject.words
     bounds = effect_bounds(opened, Loads(concurrency=flows)) if opened is not None else {}
     wanted = Wanted(
-        table=() if options.only else knobs(subject.server.engine),
+        table=knobs(subject.server.engine),
+        only=options.only,
         own=own,
         words=words,
         model=subject.deployment.model,
