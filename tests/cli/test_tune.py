@@ -175,6 +175,35 @@ def test_what_ran_before_runs_again_afterwards(
     end(after, patience_s=5)
 
 
+IMPOSTOR = """
+import os, sys, time
+from sglang.srt.server_args import prepare_server_args
+
+arguments = prepare_server_args(sys.argv[1:])
+if os.fork() == 0:
+    os.setsid()
+    code = open(__file__.replace("launch_server", "real")).read()
+    words = [sys.executable, "-c", code, *sys.argv[1:]]
+    os.execve(sys.executable, words, {"PYTHONPATH": os.environ["PYTHONPATH"]})
+time.sleep(600)
+"""
+
+
+def test_the_tokens_of_another_server_are_not_taken_for_ours(
+    deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that begins to answer after the study has looked, as somebody's that was just starting."""
+    package = deployment.parent / "engine" / "sglang"
+    (package / "launch_server.py").rename(package / "real.py")
+    (package / "launch_server.py").write_text(IMPOSTOR)
+    port = deployment.read_text().partition("--port ")[2].split()[0]
+    try:
+        assert main(["tune", "tiny.toml", *OWN, *LOAD, *HOW]) == 4
+    finally:
+        end(running(["--port", port, "--max-running-requests", "1"]), patience_s=5)
+    assert "another process answers at" in capsys.readouterr().err
+
+
 def test_without_numpy_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
