@@ -268,7 +268,8 @@ def test_an_object_of_the_web_framework_holds_what_was_put_there(
         "import logging\nlogger = logging.getLogger('a')\n"
         "def main(args): logger.setLevel(10 if args.fast else 20)",
         # an object of data that is sent, the difference two objects deep
-        "from pydantic import BaseModel\nclass In(BaseModel):\n    n: int\nclass Out(BaseModel):\n    it: In\n"
+        "from pydantic import BaseModel\nclass In(BaseModel):\n    n: int\n"
+        "class Out(BaseModel):\n    it: In\n"
         "def main(args):\n    out = Out(it=In(n=zmq.n() if args.fast else 0))\n    zmq.send_pyobj(out)",
         # its text
         "from pydantic import BaseModel\nclass Out(BaseModel):\n    n: int\n"

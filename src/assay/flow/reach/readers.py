@@ -97,16 +97,20 @@ class Readers:
         """
         for cls, name in changed:
             family = {base.name for base in getattr(cls, "line", ()) if isinstance(base, Class)}
-            for mention in self.sites.mentions(name) if family else ():
-                scope = mention.scope
-                if mention.kind != "attribute-load" or scope.cls is None or scope.cls.name not in family:
+            mentions = self.sites.mentions(name) if family else ()
+            own = {m for m in mentions if _is_of_self(m.node) and getattr(m.scope.cls, "name", "") in family}
+            nobody_elses = all(m in own for m in mentions if m.kind == "attribute-store")
+            for mention in mentions:
+                is_meant = mention in own or (nobody_elses and not _is_of_self(mention.node))
+                function = mention.scope.function
+                is_known = function in self._reached or function in self.engine.i.ran
+                if mention.kind != "attribute-load" or is_known or not is_meant:
                     continue
-                is_known = scope.function in self._reached or scope.function in self.engine.i.ran
-                if is_known or not _is_of_self(mention.node):
-                    continue
-                if self._why_not(mention.module, scope, 0) is None:
+                if self._why_not(mention.module, mention.scope, 0) is None:
                     says = f"reads what it was put into, {name}; whether it is called is not known"
-                    yield self._read(mention.module, mention.node, scope.qualname, "unclassified", says)
+                    yield self._read(
+                        mention.module, mention.node, mention.scope.qualname, "unclassified", says
+                    )
 
     def _classified(self, name: str, mention: Mention, others_differ: bool) -> Read:  # noqa: FBT001 (handed on)
         scope = mention.scope
