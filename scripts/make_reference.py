@@ -94,6 +94,11 @@ _TABLES = (
     ),
     ("trials", "assay starts servers only where this says."),
     ("hooks", "Commands of your own around a restart, run where assay runs."),
+    (
+        "candidates",
+        "Changes that `assay tune` shall try beside those of the engine's own table. Each stands under "
+        "`[[candidates]]`, in double brackets.",
+    ),
 )
 
 _DEPLOYMENT_FOOT = """
@@ -104,7 +109,8 @@ _DEPLOYMENT_FOOT = """
 
 
 def _key_table(table: str, text: str) -> str:
-    title = f"## `[{table}]`" if table else "## The top of the file"
+    brackets = f"[[{table}]]" if table == "candidates" else f"[{table}]"
+    title = f"## `{brackets}`" if table else "## The top of the file"
     rows = [
         (f"`{key.path}`", key.type, key.default, key.meaning, f"`{key.example}`")
         for key in KEYS

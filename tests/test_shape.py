@@ -50,7 +50,7 @@ def test_every_dependency_is_imported_and_has_its_reason() -> None:
 ROOMS = (
     *("bench", "bounds", "candidates", "cli", "decisions", "deployment", "diagnostics", "engines", "facts"),
     *("findings", "flow", "hosts", "journal", "quality", "reports", "rollout", "search", "source", "stats"),
-    "trials",
+    *("study", "trials"),
 )
 
 

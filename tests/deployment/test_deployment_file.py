@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.deployment import KEYS, Key, Library, UserFile, load_deployment
+from assay.deployment import KEYS, Key, Library, OwnCandidate, UserFile, load_deployment
 from assay.deployment.toml_file.toml import parse_toml
 from assay.errors import AssayError, DeploymentError, InputError
 
@@ -143,6 +143,17 @@ def test_hooks_arrive(tmp_path: Path) -> None:
     assert (hooks.drain, hooks.undrain, hooks.timeout_s) == (("lb", "drain", ""), ("lb", "up"), 60.0)
 
 
+def test_candidates_arrive_in_their_order(tmp_path: Path) -> None:
+    text = PLAIN + (
+        '[[candidates]]\nset = ["max-num-seqs=8", "x"]\nwhy = "long prompts"\n'
+        '[[candidates]]\nwithout = ["enforce-eager"]\n'
+    )
+    assert load_deployment(write(tmp_path, text)).candidates == (
+        OwnCandidate(set=("max-num-seqs=8", "x"), why="long prompts"),
+        OwnCandidate(without=("enforce-eager",)),
+    )
+
+
 def test_stated_facts_replace_those_of_the_table(tmp_path: Path) -> None:
     hardware = (
         '[hardware]\ngpus = "4x H100"\ncount = 2\nmemory_mib = 1000\ncapability = "9.1"\nnvlink = false\n'
@@ -237,6 +248,9 @@ FAULTS = [
         '[trials]\nhosts = ["a", "-oProxyCommand=x"]',
         "chat.toml:2: trials.hosts[1]: expected the name of a host",
     ),
+    ("[[candidates]]\nwhy = 'x'", "chat.toml:1: candidates[0].set: expected an option"),
+    ("[[candidates]]\nsett = ['x']", "chat.toml:2: candidates[0].sett: no such key; did you mean `set`?"),
+    ("[candidates]\nset = ['x']", "chat.toml:1: candidates: expected tables, each under its own"),
     ('[[model]]\npath = "x"', "chat.toml:1: model: expected a table, [model], got a list"),
 ]
 

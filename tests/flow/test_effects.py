@@ -18,9 +18,9 @@ EFFECTS, VALUES = (
     )
     for name in ("effects.txt", "values.txt")
 )
-"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments, or the end of a `main`
-in which an option has chosen `n`. One that is missed is taken for nothing, as docs/explanation/reach.md says; their
-number can only shrink.
+"""Name, `effect` or `missed`, and the module of a worker whose `main` gets the arguments, or the end of a
+`main` in which an option has chosen `n`. A missed one is taken for nothing, as reach.md says;
+their number can only shrink.
 """
 BEFORE_VALUES = """
 import collections, contextlib, copy, dataclasses, enum, functools, itertools, json, math, operator, os, re

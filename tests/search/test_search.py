@@ -50,8 +50,10 @@ def objective(arm: Arm) -> float:
     return here["64"] - usual["64"] - 3 * max(0.0, usual["1"] - 0.02 - here["1"])
 
 
-def searching(*, valid: Callable[[Arm], bool] = lambda _: True, seed: int = 0, **more: Memory) -> Search:
-    return Search(SPACE, OBJECTIVE, valid=valid, habits=Habits(seed=seed), **more)
+def searching(
+    *, valid: Callable[[Arm], bool] = lambda _: True, seed: int = 0, memory: Memory | None = None
+) -> Search:
+    return Search(SPACE, OBJECTIVE, valid=valid, habits=Habits(seed=seed), memory=memory)
 
 
 def test_it_begins_with_the_baseline() -> None:
@@ -161,3 +163,11 @@ def test_any_space_can_be_searched(shape: list[tuple[int, bool]], seed: int) -> 
         else:
             search.tell(arm, Outcome(status="served", values={"1": float(draw.normal())}))
         assert search.best() not in search.failed
+
+
+def test_what_nobody_knows_to_start_is_started_by_itself_before_the_screening() -> None:
+    first = ((1, *SPACE.baseline[1:]), (*SPACE.baseline[:-1], 0))
+    search = Search(SPACE, OBJECTIVE, valid=lambda _: True, habits=Habits(), first=first)
+    seen = [arm for arm, _ in run(search, 8)]
+    assert tuple(seen[2:4]) == first
+    assert search.difference(first[0], SPACE.baseline)[1] < 0.02

@@ -1,6 +1,7 @@
 """Drive a workload at a server, record every request, and say how far the numbers can be trusted."""
 
 from assay._secret import Secret
+from assay.bench.answers import Answer, answers, prompt_logprobs
 from assay.bench.client_report import ClientReport
 from assay.bench.compare import (
     COMPARE_SCHEMA,
@@ -33,7 +34,7 @@ from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
 from assay.bench.server_metrics import ServerReport
-from assay.bench.source import Prompts, check_prompts, trace_length
+from assay.bench.source import Prompts, check_prompts, shares_prefixes, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
 from assay.bench.words import WordFit
 
@@ -43,6 +44,7 @@ __all__ = [
     "EXIT_CODES",
     "FIGURES",
     "SUMMARY_SCHEMA",
+    "Answer",
     "ClientReport",
     "Comparison",
     "ComparisonOutcome",
@@ -87,6 +89,7 @@ __all__ = [
     "TracePrompts",
     "WordFit",
     "Workload",
+    "answers",
     "asked_who",
     "bench",
     "check_prompts",
@@ -94,11 +97,13 @@ __all__ = [
     "fitted",
     "identity_doubts",
     "measure",
+    "prompt_logprobs",
     "read_arm",
     "read_records",
     "read_run",
     "run_figures",
     "served_model",
+    "shares_prefixes",
     "slos",
     "summary_json",
     "target",

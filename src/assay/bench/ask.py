@@ -19,9 +19,17 @@ OK = 200
 
 
 def ask(
-    where: Target, path: str, *, method: str = "GET", key: Secret | None = None, wait_s: float = 10.0
+    where: Target,
+    path: str,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+    key: Secret | None = None,
+    wait_s: float = 10.0,
 ) -> tuple[int, bytes]:
     """Status and body, of which at most 16 MiB are read, for at most twice `wait_s` seconds.
+
+    A `body` is JSON.
 
     Raises:
         OSError: no answer came, or no HTTP; or the key is none that a header can carry.
@@ -33,8 +41,10 @@ def ask(
     cut.daemon = True
     cut.start()
     headers = {"Authorization": f"Bearer {key.reveal()}"} if key else {}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
     try:
-        connection.request(method, f"{where.form}{path}", headers=headers)
+        connection.request(method, f"{where.form}{path}", body=body, headers=headers)
         response = connection.getresponse()
         body = response.read(_MOST_BYTES)
         if response.length:  # of a body whose length was told, so much did not come

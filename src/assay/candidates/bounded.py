@@ -107,6 +107,18 @@ def bounds(opened: Opened, found: Triage, asked: Asked | None = None) -> Bounds:
     )
 
 
+def effect_bounds(opened: Opened, asked: Asked | None = None) -> dict[Effect, Bound]:
+    """The bound of each effect, whatever the value; empty where the model or the machine is not known."""
+    table = effects(opened.case.engine)
+    if table is None:
+        return {}
+    try:
+        situation = _situation(opened, asked or Asked(), table.fields)
+    except (UnknownShape, InputError):
+        return {}
+    return {effect: bound(situation, effect) for effect in table.options if effect != "draft_steps"}
+
+
 def _situation(opened: Opened, asked: Asked, fields: StepFields) -> Situation:
     """The deployment's model, machine and resolved arguments, as far as bounds look at them.
 

@@ -23,6 +23,7 @@ from assay.cli.lint import lint
 from assay.cli.rollout import apply, promote, rollback, status
 from assay.cli.triage import explain, triage
 from assay.cli.try_out import try_out
+from assay.cli.tune import history, show, tune
 from assay.errors import AssayError, HostError, InputError
 
 app = cyclopts.App(
@@ -46,6 +47,9 @@ app.command(apply)
 app.command(status)
 app.command(promote)
 app.command(rollback)
+app.command(tune)
+app.command(history)
+app.command(show)
 app.command(doctor)
 
 INTERRUPTED = 130
@@ -59,7 +63,7 @@ def run() -> NoReturn:
     Nobody looks for garbage in such a process: what an analysis makes, millions of objects, it needs to its
     end, and each look at them takes seconds. Only measuring may go on for hours.
     """
-    if sys.argv[1:2] not in (["bench"], ["try"]):
+    if sys.argv[1:2] not in (["bench"], ["try"], ["tune"]):
         gc.disable()
     code = main()
     gc.freeze()  # Python looks once more before it ends

@@ -27,15 +27,27 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def noting(live: Live, journal: Path | None) -> Iterator[Callable[[str, Value], None]]:
     """The lock of the unit, and what writes into the journal about it."""
-    path, user = journal or journal_path(), who()
-    whose = "user " if live.user else ""
-    subject = f"{whose}{live.unit}@{live.host or socket.gethostname()}"
-    with locked(path, subject, who=user), Journal(path, who=user) as opened:
+    subject = subject_of(live)
+    with opened(subject, journal) as book:
 
         def note(kind: str, body: Value) -> None:
-            opened.append(subject, kind, body)
+            book.append(subject, kind, body)
 
         yield note
+
+
+def subject_of(live: Live) -> str:
+    """What the journal calls a unit."""
+    whose = "user " if live.user else ""
+    return f"{whose}{live.unit}@{live.host or socket.gethostname()}"
+
+
+@contextlib.contextmanager
+def opened(subject: str, journal: Path | None) -> Iterator[Journal]:
+    """The journal, with the lock of that subject held."""
+    path, user = journal or journal_path(), who()
+    with locked(path, subject, who=user), Journal(path, who=user) as book:
+        yield book
 
 
 def nothing(_kind: str, _body: Value) -> None:

@@ -86,6 +86,26 @@ def decide(
     )
 
 
+def smallest_shown(spread: float, df: float, rule: ConfirmationRule | None = None) -> float | None:
+    """The smallest gain, as a share, that all planned pairs would show four times in five.
+
+    Args:
+        spread: standard deviation of one start, as a share.
+        df: degrees of freedom that it is known with.
+        rule: what will be applied.
+
+    >>> round(smallest_shown(0.01, 10), 3)
+    0.015
+    """
+    rule = rule or ConfirmationRule()
+    planned = rule.looks[-1]
+    if df + planned - 1 < 1:
+        return None
+    last = boundaries(rule.looks, rule.error)[-1]
+    gain = (_t(last, df + planned - 1) + _FOUR_IN_FIVE) * math.sqrt(2 / planned) * spread
+    return _ratio(gain) - 1
+
+
 def _look(pairs: int, rule: ConfirmationRule, df: float, *, complete: bool) -> _Look | None:
     """The look that these pairs are; `None` between looks, or where the spread is not known well enough."""
     before = df - (pairs - 1)

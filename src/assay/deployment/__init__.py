@@ -10,7 +10,16 @@ from assay.deployment.containers.yaml_text import (
     YamlSequence,
     read_yaml,
 )
-from assay.deployment.deployment import CommandKind, CommandSource, Deployment, Hooks, Library, Live, Trials
+from assay.deployment.deployment import (
+    CommandKind,
+    CommandSource,
+    Deployment,
+    Hooks,
+    Library,
+    Live,
+    OwnCandidate,
+    Trials,
+)
 from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
@@ -28,7 +37,7 @@ from assay.deployment.shell.script import (
 from assay.deployment.systemd.environment_file import quote_environment_file
 from assay.deployment.systemd.unit import read_unit
 from assay.deployment.systemd.words import quote_systemd
-from assay.deployment.target import Target, read_command, read_target
+from assay.deployment.target import Target, read_command, read_target, start_command
 from assay.deployment.text import Edit, Place, Syntax, UserFile, Word, Written
 from assay.deployment.toml_file.keys import KEYS, Key
 from assay.deployment.toml_file.load import load_deployment
@@ -54,6 +63,7 @@ __all__ = [
     "Library",
     "Live",
     "Model",
+    "OwnCandidate",
     "Place",
     "Preset",
     "Syntax",
@@ -96,5 +106,6 @@ __all__ = [
     "read_user_file",
     "read_yaml",
     "split_script",
+    "start_command",
     "unwrap",
 ]

@@ -66,6 +66,17 @@ class Hooks(Value):
     """How long each may take."""
 
 
+class OwnCandidate(Value):
+    """A change of the command that `assay tune` shall try, as the file writes it."""
+
+    set: tuple[str, ...] = ()
+    """Options to set: `max-num-seqs=8`, `enable-mixed-chunk`."""
+    without: tuple[str, ...] = ()
+    """Options to take away."""
+    why: str = ""
+    """For what reason."""
+
+
 class Live(Value):
     """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
 
@@ -106,3 +117,5 @@ class Deployment(Value):
     """Where it runs; None if the file does not say."""
     hooks: Hooks = Hooks()
     """What is run around a restart."""
+    candidates: tuple[OwnCandidate, ...] = ()
+    """What `assay tune` shall try beside the engine's own table."""

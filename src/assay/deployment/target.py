@@ -90,6 +90,18 @@ def _deployment(path: Path, environment: Mapping[str, str], home: Path) -> Targe
     return Target(launches=inner, engine=deployment.engine, deployment=deployment)
 
 
+def start_command(deployment: Deployment, *, environment: Mapping[str, str], home: Path) -> Launch:
+    """The one command of a deployment as it is written, wrappers and all, with its variables.
+
+    Raises:
+        InputError: it starts none, or several.
+    """
+    launches = [_with_environment(each, deployment) for each in _commanded(deployment, environment, home)]
+    if len(launches) != 1:
+        raise InputError(f"{deployment.file.path} starts {len(launches) or 'no'} commands; one was expected")
+    return launches[0]
+
+
 def _commanded(deployment: Deployment, environment: Mapping[str, str], home: Path) -> tuple[Launch, ...]:
     """What the deployment's command is, wherever it stands."""
     source = deployment.command

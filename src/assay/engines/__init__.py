@@ -6,6 +6,7 @@ from assay.engines.argument_check import ARGUMENT_CHECKS
 from assay.engines.effects import EFFECTS, Effect, Effects, StepFields, effects
 from assay.engines.engine import ENGINES, Engine, Server, engine_named, find_server
 from assay.engines.history import OptionHistory, option_history
+from assay.engines.knobs import Knob, KnobKind, Need, RestartCost, Risk, knobs
 from assay.engines.names import meant, nearest, opposite
 from assay.engines.pretending import pretends, says_that_it_pretends
 from assay.engines.words import (
@@ -26,7 +27,12 @@ __all__ = [
     "Effect",
     "Effects",
     "Engine",
+    "Knob",
+    "KnobKind",
+    "Need",
     "OptionHistory",
+    "RestartCost",
+    "Risk",
     "Server",
     "StepFields",
     "area_of",
@@ -36,6 +42,7 @@ __all__ = [
     "find_server",
     "is_followed",
     "key_of",
+    "knobs",
     "meant",
     "model_of",
     "nearest",

@@ -1,6 +1,17 @@
 """The only door to a machine: run, read, write; this one, or one behind the user's own ssh."""
 
 from assay._secret import Secret
+from assay.hosts.child import (
+    Child,
+    end,
+    environment_of,
+    folder_of,
+    listens,
+    marked,
+    running,
+    session_of,
+    start_child,
+)
 from assay.hosts.command import Command, CommandResult, Script
 from assay.hosts.host import Host
 from assay.hosts.http import HttpAnswer, ask_http
@@ -17,6 +28,7 @@ from assay.hosts.systemd import (
 
 __all__ = [
     "AskPassword",
+    "Child",
     "Command",
     "CommandResult",
     "Host",
@@ -29,6 +41,14 @@ __all__ = [
     "UnitState",
     "ask_http",
     "askpass",
+    "end",
+    "environment_of",
+    "folder_of",
+    "listens",
+    "marked",
+    "running",
+    "session_of",
+    "start_child",
     "start_commands",
     "unit_processes",
     "unit_state",

@@ -1,5 +1,14 @@
-"""Whether the answers are still as good: log-probabilities, outputs, graded questions; pure."""
+"""Whether the answers are still as good: log-probabilities, outputs, graded questions."""
 
+from assay.quality.gate import (
+    Answers,
+    AskedFor,
+    ask_answers,
+    fixed_prompts,
+    judge_answers,
+    read_answers,
+    write_answers,
+)
 from assay.quality.graders import GRADERS, Grader, graded
 from assay.quality.judge import Beside, Gate, Judgement, judge
 from assay.quality.logprobs import LogprobDistance, distance
@@ -10,6 +19,8 @@ from assay.quality.sampled import Sampled, sampled_faults
 
 __all__ = [
     "GRADERS",
+    "Answers",
+    "AskedFor",
     "Beside",
     "Fault",
     "Gate",
@@ -20,11 +31,16 @@ __all__ = [
     "Paired",
     "Question",
     "Sampled",
+    "ask_answers",
     "check_outputs",
     "distance",
+    "fixed_prompts",
     "graded",
     "judge",
+    "judge_answers",
     "paired",
+    "read_answers",
     "read_questions",
     "sampled_faults",
+    "write_answers",
 ]

@@ -67,7 +67,7 @@ class Beside(Value):
 
 
 def judge(
-    found: LogprobDistance,
+    found: LogprobDistance | None,
     own: Sequence[LogprobDistance],
     beside: Beside | None = None,
     gate: Gate | None = None,
@@ -75,14 +75,16 @@ def judge(
     """The verdict on a candidate.
 
     Args:
-        found: its distance from the baseline.
+        found: its distance from the baseline; `None` where the server gives no log-probabilities.
         own: distances of starts of the baseline from the same reference: what is no change.
         beside: outputs, samples and questions.
         gate: where the lines are.
     """
     beside = beside or Beside()
     gate = gate or Gate()
-    said: list[tuple[QualityVerdict, str]] = list(_logprobs(found, own, gate, beside.questions))
+    said: list[tuple[QualityVerdict, str]] = []
+    if found is not None:
+        said += _logprobs(found, own, gate, beside.questions)
     said += [(("damaged" if each.damaged else "suspicious"), _fault(each)) for each in beside.faults]
     said += _questions(beside.questions, gate)
     verdicts = {each for each, _ in said}

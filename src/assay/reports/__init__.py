@@ -22,15 +22,27 @@ from assay.reports.rollout import (
     status_json,
     status_text,
 )
+from assay.reports.study import (
+    HISTORY_SCHEMA,
+    TUNE_SCHEMA,
+    history_json,
+    history_text,
+    study_end_text,
+    study_json,
+    study_plan_text,
+    study_show_text,
+)
 from assay.reports.terminal import Style, diagnostic_text, lint_text
 from assay.reports.triage import triage_text
 from assay.reports.tried import TRY_SCHEMA, effect_text, planned_text, sifted_text, try_json, try_text
 
 __all__ = [
     "DRIFT_SCHEMA",
+    "HISTORY_SCHEMA",
     "LINT_SCHEMA",
     "TRIAGE_SCHEMA",
     "TRY_SCHEMA",
+    "TUNE_SCHEMA",
     "Style",
     "bench_definitions",
     "bench_html",
@@ -51,6 +63,8 @@ __all__ = [
     "findings_json",
     "harmless",
     "harmless_lines",
+    "history_json",
+    "history_text",
     "intent_json",
     "intent_text",
     "lint_github",
@@ -68,6 +82,10 @@ __all__ = [
     "sifted_text",
     "status_json",
     "status_text",
+    "study_end_text",
+    "study_json",
+    "study_plan_text",
+    "study_show_text",
     "together_text",
     "triage_json",
     "triage_text",

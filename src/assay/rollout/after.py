@@ -298,6 +298,26 @@ def come_back(look: Look, id: str, *, note: Note, on_step: OnStep = lambda _: No
         raise _not_seen(look, id, error, note) from error
 
 
+def restart(look: Look, *, note: Note, on_step: OnStep = lambda _: None) -> float:
+    """A fresh start of the service as its unit says, seen to give a token; the seconds without one.
+
+    Nothing is changed, so there is nothing to take back.
+
+    Raises:
+        Refused: a rollout is under way.
+        StartFailed: it gives no token.
+        JournalError: the intent could not be journalled. Nothing was done.
+    """
+    does = f"{look.machine.layout.unit} is restarted as it is"
+    note("restart", Intent(id=look.machine.id, does=does, undone_by="nothing to undo"))
+    on_step("restart")
+    look.cursor = look.machine.cursor()
+    began = time.monotonic()
+    look.machine.act(scripts.RESTART, "restart")
+    look.prove()
+    return round(time.monotonic() - began, 1)
+
+
 def _back(look: Look, note: Note, on_step: OnStep) -> float:
     """Take it back and see a token; the seconds that took."""
     machine = look.machine

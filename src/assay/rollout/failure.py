@@ -42,6 +42,8 @@ _SIGNS: tuple[tuple[FailureKind, str], ...] = (
     ("missing-file", r"FileNotFoundError|No such file or directory|Failed to locate executable"),
 )
 """In the order in which they count: a port in use is often the second thing that is said."""
+_RAISED = re.compile(r"^(?!.*\b(?:INFO|WARNING)\b).*\b[A-Z]\w*(?:Error|Exception): \S")
+"""What Python says of an error that nobody caught; of several the first: the others follow from it."""
 _SAYS: dict[FailureKind, str] = {
     "unknown-argument": "the engine does not take its command line",
     "out-of-memory": "memory ran out",
@@ -89,10 +91,40 @@ def name_failure(state: UnitState, lines: Sequence[str], *, late: FailureKind | 
         kind, sign = late, None
     elif kind is None:
         kind = _by_exit(state)
-    shown = [
-        line[:_LONGEST] for line in ([sign] if sign else []) + [one for one in lines[-LINES:] if one != sign]
-    ]
-    return Failure(kind=kind, message=f"{_SAYS[kind]}{_exit(state)}", lines=tuple(shown))
+    return Failure(kind=kind, message=f"{_SAYS[kind]}{_exit(state)}", lines=_shown(lines, sign))
+
+
+def name_exit(lines: Sequence[str], *, status: int | None, late: FailureKind | None = None) -> Failure:
+    """The failure of a process that no systemd watches, from its log and how it ended.
+
+    Args:
+        lines: its log.
+        status: its exit status, negative for a signal; `None` while it runs.
+        late: what to call it if it still runs.
+    """
+    kind, sign = _sign(lines)
+    if late is not None and status is None:
+        kind, sign = late, None
+    elif kind is None:
+        kind = "killed" if status is not None and status < 0 else "exited"
+        sign = _raised(lines) or (lines[-1] if lines else None)
+    ended = "" if status is None else f" (signal {-status})" if status < 0 else f" (exit status {status})"
+    return Failure(kind=kind, message=f"{_SAYS[kind]}{ended}", lines=_shown(lines, sign))
+
+
+def _raised(lines: Sequence[str]) -> str | None:
+    """The line that names an error, with the line of its text that follows it indented, if one does."""
+    for at, line in enumerate(lines):
+        if _RAISED.search(line):
+            more = [each for each in lines[at + 1 : at + 2] if each[:1].isspace()]
+            return " ".join([line, *(each.strip() for each in more)])
+    return None
+
+
+def _shown(lines: Sequence[str], sign: str | None) -> tuple[str, ...]:
+    """The line that shows it, then the last ones."""
+    last = [one for one in lines[-LINES:] if one != sign]
+    return tuple(line[:_LONGEST] for line in ([sign] if sign else []) + last)
 
 
 def _sign(lines: Sequence[str]) -> tuple[FailureKind | None, str | None]:

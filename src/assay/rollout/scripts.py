@@ -304,6 +304,16 @@ printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$var/drained
 )
 """`$8`: who. Where a balancer sends nothing any more: that outlives a reboot, so the mark does, too."""
 UNDRAINED = _HEAD + 'rm -f -- "$var/drained"\n'
+RESTART = (
+    _HEAD
+    + _LOCK
+    + r"""
+if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
+systemctl reset-failed "$unit" 2>/dev/null || :
+systemctl restart --no-block "$unit"
+"""
+)
+"""A fresh start of what the unit says, while no rollout is under way. Run twice, it restarts twice."""
 
 MARKS = (
     _HEAD

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from assay._value import Value
 
 if TYPE_CHECKING:
     from assay._secret import Secret
-    from assay.rollout.machine import Machine
+    from assay.hosts import HttpAnswer
+
+
+class Asks(Protocol):
+    """A machine from which the server is asked."""
+
+    def http(
+        self, url: str, *, body: bytes | None = None, key: Secret | None = None, timeout_s: float = 10.0
+    ) -> HttpAnswer:
+        """Ask it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +47,7 @@ class Token(Value):
     """What was said instead."""
 
 
-def ask_token(machine: Machine, service: Service, *, timeout_s: float) -> Token:
+def ask_token(machine: Asks, service: Service, *, timeout_s: float) -> Token:
     """Ask for a completion of one token."""
     model = service.model
     if model is None:

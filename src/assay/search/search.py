@@ -23,7 +23,6 @@ _BEST = 4
 _CLIMBS, _KEPT, _FAR = 2, 12, 20
 _AGAIN = 0.003
 _FEASIBLE_WEIGHT = 0.02
-_CONTRIBUTES = 0.8
 
 Status = Literal["served", "failed", "crashed"]
 """It was measured; it did not start; it started and died under load."""
@@ -47,6 +46,8 @@ class Habits(Value):
     """Starts of the baseline before anything is changed."""
     seed: int = 0
     """Of what is drawn by chance."""
+    contributes: float = 0.8
+    """What gains with a smaller chance is pruned."""
 
 
 class Search:
@@ -60,8 +61,12 @@ class Search:
         valid: Callable[[Arm], bool],
         memory: Memory | None = None,
         habits: Habits | None = None,
+        first: Sequence[Arm] = (),
     ) -> None:
         """A search over the arms that `valid` lets pass.
+
+        `first` are arms to start before the screening, in the place of as many of its starts: those of which
+        nobody knows whether they start at all.
 
         Raises:
             ValueError: the baseline itself is not valid.
@@ -77,7 +82,8 @@ class Search:
         }
         self._feasible = Feasibility(space, memory)
         self._draw = np.random.default_rng(habits.seed)
-        self._baselines = habits.baselines
+        self._baselines, self._contributes = habits.baselines, habits.contributes
+        self._first = list(first)
         self._screened = 0
         self._served: dict[Arm, int] = {}
         self._failed: set[Arm] = set()
@@ -91,6 +97,10 @@ class Search:
         """The next arm to start, `None` where none is valid and likely to serve, or the baseline failed."""
         if self._served.get(self._space.baseline, 0) < self._baselines:
             return None if self._space.baseline in self._failed else self._space.baseline
+        while self._first:
+            self._screened += 1
+            if self._usable(arm := self._first.pop(0)):
+                return arm
         if self._screened < _SCREENING:
             self._screened += 1
             if (found := self._screening()) is not None:
@@ -128,17 +138,20 @@ class Search:
         return float(both[0] - both[1])
 
     def gain_left(self) -> float:
-        """How much the best arm that was not started yet is expected to gain over `best`, in logarithms.
+        """How much the best arm that was not started yet, and is likely to serve, is expected to gain over
+        `best`, in logarithms.
 
         Below 0.005 a further start hardly pays.
         """
-        arms = [arm for arm in self._near() if arm not in self._served]
+        arms = [
+            arm for arm in self._near() if arm not in self._served and self._feasible.chance(arm) >= _LIKELY
+        ]
         if not arms:
             return 0.0
         return max(0.0, float(self._score(arms, 0.0).max() - self._score([self.best()], 0.0)[0]))
 
     def pruned(self, arm: Arm) -> Arm:
-        """The arm with every knob back at its default whose change gains with a chance below 0.8.
+        """The arm with every knob back at its default whose change hardly gains (`Habits.contributes`).
 
         Fewer changes are fewer risks. A knob whose default would not be valid beside the others stays.
         """
@@ -147,18 +160,24 @@ class Search:
             if (
                 arm[at] != knob.default
                 and self._valid(without)
-                and self._chance_better(arm, without) < _CONTRIBUTES
+                and self._chance_better(arm, without) < self._contributes
             ):
                 arm = without
         return arm
 
-    def _chance_better(self, arm: Arm, other: Arm) -> float:
+    def difference(self, arm: Arm, other: Arm) -> tuple[float, float]:
+        """What an arm is believed to give above another at the primary level, in logarithms, and how sure
+        that is: mean and standard deviation. A belief from few starts, and no verdict."""
         rows = self._features([arm, other])
         primary = self._models[self._objective.levels[0]]
         mean, sd = primary.predict((rows[0] - rows[1])[None, :])
+        return float(mean[0]), float(sd[0])
+
+    def _chance_better(self, arm: Arm, other: Arm) -> float:
+        mean, sd = self.difference(arm, other)
         shortfall = float(self._score([arm], 0.0)[0] - self._score([other], 0.0)[0])
-        middle = min(float(mean[0]), shortfall)  # a loss at another level counts against it
-        return NormalDist().cdf(middle / max(float(sd[0]), 1e-9))
+        middle = min(mean, shortfall)  # a loss at another level counts against it
+        return NormalDist().cdf(middle / max(sd, 1e-9))
 
     def _score(self, arms: Sequence[Arm], confidence: float) -> NDArray[np.float64]:
         """The objective, with that many standard deviations added where it is not known."""

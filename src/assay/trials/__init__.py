@@ -2,25 +2,38 @@
 
 from assay.trials.cycle import Choice, Tried, TryOut, try_once
 from assay.trials.effect import Effect, Expected, SettingSeen, prove_effect
-from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told
+from assay.trials.ground import Ended, Ground, Started
+from assay.trials.ladder import ArmName, Ladder, MeasuredRung, Told, climb, fit
 from assay.trials.prediction import PredictedSetting, are_one, predict
-from assay.trials.sift import Asked, Sifted, not_triaged, sift
+from assay.trials.process import LocalProcess, ProcessPlan
+from assay.trials.sift import Asked, Sieve, Sifted, not_triaged, sift
+from assay.trials.unit import SystemdUnit, UnitPlan
 
 __all__ = [
     "ArmName",
     "Asked",
     "Choice",
     "Effect",
+    "Ended",
     "Expected",
+    "Ground",
     "Ladder",
+    "LocalProcess",
     "MeasuredRung",
     "PredictedSetting",
+    "ProcessPlan",
     "SettingSeen",
+    "Sieve",
     "Sifted",
+    "Started",
+    "SystemdUnit",
     "Told",
     "Tried",
     "TryOut",
+    "UnitPlan",
     "are_one",
+    "climb",
+    "fit",
     "not_triaged",
     "predict",
     "prove_effect",

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -29,7 +28,8 @@ from assay.bench import (
 )
 from assay.errors import MeasurementError
 
-ArmName = Literal["baseline", "candidate"]
+ArmName = str
+"""What is measured: `baseline` and `candidate` of a try, `start-7` of a study. Also the name of its file."""
 Reach = Callable[[], AbstractContextManager[Target]]
 """Makes the server reachable from here, for the length of a block."""
 

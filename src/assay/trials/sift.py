@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from assay._value import Value
 from assay.engines import server_of
 from assay.errors import Refused
-from assay.findings import Case, Evidence, Finding, ask, explain_any, failure_of
+from assay.findings import Case, Evidence, Failure, Finding, ask, explain_any, failure_of
 from assay.rollout import Change, Setting, changed_words
 from assay.source import ConfigReader
 
@@ -84,28 +86,44 @@ def sift(case: Case, words: tuple[str, ...], change: Change) -> Sifted:
     What the source calls `unknown` is tried. Where the source says that the command that runs does not
     start, some fact is not so, and nothing is decided by it.
     """
-    running = case_of(case, words)
-    failure = failure_of(running.present)
-    if failure is not None:
-        lines = [f" ({each.file}:{each.line})" for each in failure.evidence[:1]]
-        return not_triaged(
-            change,
-            f"by its source the command that runs does not start: {failure.message}{''.join(lines)}; it "
-            "runs, so a fact that the deployment file states is not so",
-        )
-    alone = [_asked(running, words, _only(change, at), 0) for at in range(_size(change))]
-    dropped = [each for each in alone if _never(each)]
-    left = _without(change, {each.flag for each in dropped})
-    if left is None or _size(left) == 1:
-        return _sifted(alone, left)
-    while left is not None:
-        found = _together(running, words, left, alone)
-        out = [each for each in found if not each.tried]
-        if not out:
-            return _sifted([*found, *dropped], left)
-        dropped += out
-        left = _without(left, {each.flag for each in out})
-    return _sifted(dropped, None)
+    return Sieve(case, words).sift(change)
+
+
+class Sieve:
+    """Sifts several changes of one command: what they share is followed once."""
+
+    def __init__(self, case: Case, words: tuple[str, ...]) -> None:
+        """Raises Refused where the words start no server that assay knows."""
+        self._words = words
+        self._running = case_of(case, words)
+
+    @cached_property
+    def _failure(self) -> Failure | None:
+        return failure_of(self._running.present)
+
+    def sift(self, change: Change) -> Sifted:
+        """As `sift`."""
+        failure, running, words = self._failure, self._running, self._words
+        if failure is not None:
+            lines = [f" ({each.file}:{each.line})" for each in failure.evidence[:1]]
+            return not_triaged(
+                change,
+                f"by its source the command that runs does not start: {failure.message}{''.join(lines)}; it "
+                "runs, so a fact that the deployment file states is not so",
+            )
+        alone = [_asked(running, words, _only(change, at), 0) for at in range(_size(change))]
+        dropped = [each for each in alone if _never(each)]
+        left = _without(change, {each.flag for each in dropped})
+        if left is None or _size(left) == 1:
+            return _sifted(alone, left)
+        while left is not None:
+            found = _together(running, words, left, alone)
+            out = [each for each in found if not each.tried]
+            if not out:
+                return _sifted([*found, *dropped], left)
+            dropped += out
+            left = _without(left, {each.flag for each in out})
+        return _sifted(dropped, None)
 
 
 def _never(asked: Asked) -> bool:

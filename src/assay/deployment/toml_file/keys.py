@@ -207,6 +207,23 @@ KEYS: tuple[Key, ...] = (
         'undrain = ["/usr/local/bin/balancer", "undrain", "gpu1"]',
     ),
     Key("hooks", "timeout_s", "number", "300", "How many seconds each may take.", "timeout_s = 600"),
+    Key(
+        "candidates",
+        "set",
+        "list of texts",
+        "none",
+        "Options to set, as `assay apply` takes them; several are changed together.",
+        'set = ["max-num-batched-tokens=8192", "enable-chunked-prefill"]',
+    ),
+    Key(
+        "candidates",
+        "without",
+        "list of texts",
+        "none",
+        "Options to take away.",
+        'without = ["enforce-eager"]',
+    ),
+    Key("candidates", "why", "text", "none", "For what reason, in your words.", 'why = "long prompts"'),
 )
 
 NOT_YET: tuple[str, ...] = ("replicas", "roles", "workload", "objective")

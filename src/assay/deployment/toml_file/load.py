@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from assay.deployment.deployment import Deployment, Hooks, Library, Live, Trials, Where
+from assay.deployment.deployment import Deployment, Hooks, Library, Live, OwnCandidate, Trials, Where
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Variable
@@ -67,6 +67,7 @@ def load_deployment(
     trials = _read_trials(top)
     live = _read_live(top)
     hooks = _read_hooks(top)
+    own = _read_candidates(top)
     top.refuse_unknown()
     if faults.count or engine is None or model is None or hardware is None or command is None:
         number = "one fault" if faults.count == 1 else f"{faults.count} faults"
@@ -87,6 +88,7 @@ def load_deployment(
         trials=trials,
         live=live,
         hooks=hooks,
+        candidates=own,
     )
 
 
@@ -249,6 +251,18 @@ def _read_hooks(top: Section) -> Hooks:
             section.fault(key, f"expected the words of a command beside `{other}`; it is missing")
     timeout_s = section.positive("timeout_s")
     return Hooks(drain=drain or (), undrain=undrain or (), timeout_s=timeout_s or Hooks().timeout_s)
+
+
+def _read_candidates(top: Section) -> tuple[OwnCandidate, ...]:
+    found = []
+    for section in top.tables("candidates"):
+        section.refuse_unknown()
+        given, without = section.texts("set") or (), section.texts("without") or ()
+        if not given and not without:
+            section.fault("set", 'expected an option, such as set = ["max-num-seqs=8"]')
+            continue
+        found.append(OwnCandidate(set=given, without=without, why=section.text("why") or ""))
+    return tuple(found)
 
 
 def _sentence(error: InputError) -> str:

@@ -163,6 +163,16 @@ class Section:
             return None
         return Section(self.faults, (*self.path, key), value)
 
+    def tables(self, key: str) -> tuple[Section, ...]:
+        """The tables of an array of tables inside this one."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.fault(key, f"expected tables, each under its own [[{key}]], got {kind(value)}")
+            return ()
+        return tuple(Section(self.faults, (*self.path, key, at), item) for at, item in enumerate(value))
+
     def one_of(self, keys: tuple[str, ...], what: str) -> str | None:
         """The one of `keys` that is there; a fault if there is none, or more than one."""
         present = [key for key in keys if key in self.data]
@@ -176,7 +186,7 @@ class Section:
 
     def refuse_unknown(self) -> None:
         """Note every key that this table does not have."""
-        allowed = names_of(".".join(str(part) for part in self.path))
+        allowed = names_of(".".join(part for part in self.path if isinstance(part, str)))
         for key in self.data:
             if key not in allowed:
                 self.fault(key, "" if self.faults.full else _unknown(key, allowed, at_top=not self.path))

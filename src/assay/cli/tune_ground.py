@@ -1,0 +1,136 @@
+"""Where `assay tune` starts servers: the unit of the deployment file, or a process of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.host_options import open_host
+from assay.cli.noting import subject_of, who
+from assay.errors import InputError, Refused
+from assay.facts import same_command
+from assay.rollout import Patience, service_of
+from assay.rollout import check_permission as check_unit
+from assay.trials import LocalProcess, ProcessPlan, SystemdUnit, UnitPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from assay._value import Value
+    from assay.cli.tune_options import TuneOptions
+    from assay.cli.tune_plan import Subject
+    from assay.study import StudyBegan
+    from assay.trials import Ground
+
+
+def check_permission(subject: Subject) -> None:
+    """Whether the file lets assay start servers there.
+
+    Raises:
+        Refused: it does not.
+    """
+    if subject.deployment.live is not None:
+        check_unit(subject.deployment)
+        return
+    if subject.deployment.trials.where not in ("in_place", "drained"):
+        raise Refused(
+            f"{subject.path} does not let assay start servers on this machine",
+            hint='if that may be, write [trials] where = "in_place": the server is started again and again',
+        )
+
+
+def called(subject: Subject) -> str:
+    """What the journal calls it: of processes, where it listens tells two of one machine apart."""
+    if subject.deployment.live is not None:
+        return subject_of(subject.deployment.live)
+    service = service_of(subject.words, url=None, model=None)
+    return f"{service.url.partition('//')[2]}@{socket.gethostname()}"
+
+
+def caution(subject: Subject) -> str:
+    """What happens when assay is killed."""
+    if subject.deployment.live is not None:
+        return (
+            "assay: each change stands under a switch on the machine: if assay is killed, the service goes\n"
+            "assay: back by itself; `--resume` goes on"
+        )
+    return (
+        "assay: no switch watches over a process of this machine: if assay is killed, what it started runs\n"
+        "assay: on until `--resume` ends it, or you do"
+    )
+
+
+@contextlib.contextmanager
+def opened(
+    subject: Subject, began: StudyBegan, note: Callable[[str, Value], None], options: TuneOptions
+) -> Iterator[Ground]:
+    """Where the study's servers are started, for the length of a block.
+
+    Raises:
+        HostError: the machine cannot be asked.
+        Refused: the unit's command is not the file's, so that its candidates are not those of the unit.
+    """
+    live = subject.deployment.live
+    if live is None:
+        yield LocalProcess(_process(subject, began, options), ran=began.ran)
+        return
+    with open_host(live.host, options) as host:
+        plan = UnitPlan(
+            unit=live.unit,
+            id=began.id,
+            who=who(),
+            note=note,
+            why=options.why or f"study {began.id}",
+            approved_by=options.approved_by,
+            url=live.url,
+            model=live.model,
+            patience=_patience(options),
+        )
+        ground = SystemdUnit(host, plan)
+        if not same_command(ground.words(None), subject.words):
+            raise Refused(
+                f"the command of {live.unit} is not the one that {subject.path} says",
+                hint="`assay describe` writes a file of what runs",
+            )
+        yield ground
+
+
+def _process(subject: Subject, began: StudyBegan, options: TuneOptions) -> ProcessPlan:
+    launch = subject.launch
+    return ProcessPlan(
+        words=subject.words,
+        environment={**os.environ, **{each.name: each.value for each in launch.environment}},
+        folder=Path(launch.directory) if launch.directory else subject.path.absolute().parent,
+        logs=Path(began.folder) / "logs",
+        mark=began.id,
+        patience=_patience(options),
+    )
+
+
+def _patience(options: TuneOptions) -> Patience:
+    """How long things may take.
+
+    Raises:
+        InputError: a time is none.
+    """
+    for option, seconds in (
+        ("--ready-timeout", options.ready_timeout),
+        ("--stop-timeout", options.stop_timeout),
+        ("--hold", options.hold),
+    ):
+        if not 0 < seconds <= 7 * 86400:
+            raise InputError(f"{option} {seconds:g}: expected seconds above 0 and up to a week")
+    if not 5 <= options.switch <= 7 * 86400:
+        raise InputError(f"--switch {options.switch}: at least 5 s and at most a week were expected")
+    return Patience(
+        switch_s=options.switch,
+        trial_s=options.switch,
+        ready_s=options.ready_timeout,
+        stop_s=options.stop_timeout,
+        hold_s=options.hold,
+        token_s=min(30.0, max(2.0, options.switch / 3)),
+        poll_s=0.5,
+    )

@@ -1,0 +1,210 @@
+"""A systemd unit as the ground of a study: a change is a rollout under its switch, a baseline a restart."""
+
+from __future__ import annotations
+
+import contextlib
+import urllib.parse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay._masking import mask, secrets_in_words
+from assay.errors import ApplyFailed, HostError
+from assay.facts import read_served
+from assay.rollout import (
+    Change,
+    Failure,
+    Hold,
+    Look,
+    Patience,
+    Request,
+    Service,
+    StartFailed,
+    apply,
+    changed_words,
+    come_back,
+    held,
+    prepare,
+    promote,
+    restart,
+)
+from assay.trials.ground import Ended, Plain, Started
+
+if TYPE_CHECKING:
+    from assay._value import Value
+    from assay.hosts import Host
+
+
+_LONG_S = 600
+"""For a promotion over a slow link."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitPlan:
+    """Which unit, and how it is changed."""
+
+    unit: str
+    """Its name."""
+    id: str
+    """The study; its rollouts are called after it."""
+    who: str
+    """Who tunes."""
+    note: Callable[[str, Value], None] = field(repr=False)
+    """Writes into the journal."""
+    why: str = ""
+    """For what reason."""
+    approved_by: str = ""
+    """Who agreed."""
+    url: str | None = None
+    """Where it answers, as seen from its machine; None: as its command says."""
+    model: str | None = None
+    """The model's name for requests; None: the first that it lists."""
+    patience: Patience = field(default_factory=Patience)
+    """How long things may take."""
+
+
+class SystemdUnit:
+    """The ground of a service that systemd runs: between two starts it always serves as it did before."""
+
+    def __init__(self, host: Host, plan: UnitPlan) -> None:
+        self._host, self._plan = host, plan
+        self._hold: Hold | None = None
+        self._fresh = ""
+        """The invocation of a start of the unchanged unit that nobody has measured."""
+        self._look_ = self._look()
+        self.ran: bool | None = True
+        """It must run: there is no way back to a service that does not serve."""
+
+    @property
+    def service(self) -> Service:
+        """How its server is asked."""
+        assert self._look_.service is not None
+        return self._look_.service
+
+    def words(self, change: Change | None) -> tuple[str, ...]:
+        """The unit's command with a change in it; may hold secrets."""
+        [start] = self._look_.machine.starts()
+        if change is None:
+            return start.words
+        return changed_words(start.words, change, dollars="no-env-expand" not in start.flags)
+
+    @contextlib.contextmanager
+    def reach(self) -> Iterator[str]:
+        """Through the user's own ssh."""
+        there = urllib.parse.urlsplit(self.service.url)
+        port = there.port or (443 if there.scheme == "https" else 80)
+        with self._host.reach(there.hostname or "127.0.0.1", port) as (address, here):
+            shown = f"[{address}]" if ":" in address else address
+            yield f"{there.scheme}://{shown}:{here}{there.path}"
+
+    def begin(self) -> None:
+        """Take back what this study left on trial.
+
+        Raises:
+            RestoreFailed: it was not seen to serve; the details say what a person must do.
+        """
+        armed = self._look().marks.armed
+        if armed is not None and armed.id.startswith(f"{self._plan.id}-"):
+            come_back(self._look_, armed.id, note=self._plan.note)
+
+    @contextlib.contextmanager
+    def start(self, change: Change | None, number: int) -> Iterator[Started]:
+        """A fresh start with the change on trial, taken back with the block; or of the unit as it is."""
+        if change is None:
+            yield self._as_it_is()
+            return
+        id = f"{self._plan.id}-{number}"
+        prepared = prepare(self._host, self._request(id, change))
+        cursor = prepared.machine.cursor()
+        try:
+            outcome = apply(prepared, note=self._plan.note)
+        except ApplyFailed as error:
+            self._fresh = self._invocation()  # it was restored by a start of the unit as it is
+            raise StartFailed(_failure(error)) from error
+        try:
+            with held(prepared.machine, self._plan.patience.trial_s) as self._hold:
+                yield self._started(cursor, outcome.downtime_s)
+        finally:
+            self._hold = None
+            come_back(self._look(), id, note=self._plan.note)
+            self._fresh = self._invocation()
+
+    def lives(self, started: Started) -> bool:
+        """Whether that start still runs, and a change is still on trial."""
+        over = self._hold is not None and self._hold.over
+        return not over and self._invocation() == started.invocation
+
+    def leave(self, change: Change | None) -> Ended:
+        """It serves as before; with a change that is kept, that is promoted."""
+        self.begin()
+        if change is None:
+            return Ended(serves=True, message=f"{self._plan.unit} serves as before")
+        id = f"{self._plan.id}-kept"
+        # nobody renews its switch while it is promoted
+        prepared = prepare(self._host, self._request(id, change, trial_s=_LONG_S))
+        apply(prepared, note=self._plan.note)
+        try:
+            promote(self._look(), note=self._plan.note)
+        except BaseException:
+            come_back(self._look(), id, note=self._plan.note)
+            raise
+        message = "kept: it serves with the change, also after a reboot; `assay rollback` takes it back"
+        return Ended(serves=True, message=message)
+
+    def _request(self, id: str, change: Change, *, trial_s: int | None = None) -> Request:
+        plan = self._plan
+        patience = plan.patience
+        if trial_s is not None:
+            patience = msgspec.structs.replace(patience, trial_s=max(trial_s, patience.trial_s))
+        return Request(
+            id=id, unit=plan.unit, change=change, who=plan.who, why=plan.why, url=plan.url,
+            approved_by=plan.approved_by, model=plan.model, patience=patience,
+        )  # fmt: skip
+
+    def _as_it_is(self) -> Started:
+        """A start that nobody has measured yet will do; else the service is restarted."""
+        look, down_s = self._look(), 0.0
+        cursor = look.machine.cursor()
+        if not self._fresh or self._fresh != look.state.invocation_id:
+            down_s = restart(look, note=self._plan.note)
+        self._fresh = ""
+        return self._started(cursor, down_s)
+
+    def _started(self, cursor: str, down_s: float) -> Started:
+        look = self._look()
+        secrets = secrets_in_words(look.machine.starts()[-1].words)
+        return Started(
+            invocation=look.state.invocation_id,
+            downtime_s=down_s,
+            settings=self._settings(look, secrets),
+            log=tuple(mask(line, secrets) for line in look.machine.log(cursor)),
+        )
+
+    def _settings(self, look: Look, secrets: frozenset[str]) -> dict[str, Plain]:
+        service = self.service
+        try:
+            served = look.machine.patiently(lambda: read_served(self._host, service.url, key=service.key))
+        except HostError:
+            return {}
+        return {
+            name: mask(value, secrets) if isinstance(value, str) else value
+            for name, value in served.settings.items()
+        }
+
+    def _invocation(self) -> str:
+        return self._look_.machine.state().invocation_id
+
+    def _look(self) -> Look:
+        plan = self._plan
+        self._look_ = Look(self._host, plan.unit, url=plan.url, model=plan.model, patience=plan.patience)
+        return self._look_
+
+
+def _failure(error: ApplyFailed) -> Failure:
+    """What the rollout found; it serves as before."""
+    cause = error.__cause__
+    if isinstance(cause, StartFailed):
+        return cause.failure
+    return Failure(kind="exited", message=error.message, lines=error.details)
