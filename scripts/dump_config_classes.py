@@ -4,6 +4,7 @@
     ENGINE_PYTHON scripts/dump_config_classes.py MODELS.json OUT.json     (once per release of transformers)
     python3 scripts/dump_config_classes.py --join OUT.json IN.json...      (all releases into one table)
 
+An IN may be such a table, to which the others are added; the shipped one is it, compressed by gzip.
 ENGINE_PYTHON is an environment with that release; MODELS.json is {name: config.json}. A default that an
 instance made from a model's config.json does not keep is marked as derived, since assay cannot tell it.
 """
@@ -31,7 +32,8 @@ NEVER_TOLD = (
 
 def main() -> None:
     if sys.argv[1] == "--join":
-        return join(Path(sys.argv[2]), [json.loads(Path(name).read_text()) for name in sys.argv[3:]])
+        tables = [json.loads(Path(name).read_text()) for name in sys.argv[3:]]
+        return join(Path(sys.argv[2]), [column for table in tables for column in columns(table)])
     import transformers
     from transformers import PretrainedConfig
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -136,6 +138,36 @@ def join(out: Path, tables: list[dict[str, Any]]) -> None:
     }
     out.write_text(json.dumps(joined, separators=(",", ":"), sort_keys=True) + "\n")
     print(out, out.stat().st_size)
+
+
+def columns(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """The releases that a file holds: one, or all of a joined table."""
+    if "versions" not in table:
+        return [table]
+    found = []
+    for at, version in enumerate(table["versions"]):
+        types = {name: one_column(entry, at) for name, entry in table["types"].items() if entry["in"][at]}
+        found.append(
+            {
+                "version": version,
+                "known": {name: row[at] for name, row in table["known"].items() if row[at] is not None},
+                "base": one_row(table["base"], at),
+                "types": types,
+            }
+        )
+    return found
+
+
+def one_column(entry: dict[str, Any], at: int) -> dict[str, Any]:
+    """A class as one release has it."""
+    own = one_row(entry["attributes"], at)
+    flat = {"flat": entry["flat"][at]} if entry["flat"][at] is not None else {}
+    return {"attributes": own, "map": entry["map"][at], "sub": entry["sub"][at], **flat}
+
+
+def one_row(rows: dict[str, list[Any]], at: int) -> dict[str, Any]:
+    """The attributes that one release has. An empty default looks like none: kept if all are."""
+    return {name: row[at] for name, row in rows.items() if row[at] != {} or not any(row)}
 
 
 def one_type(entries: list[Any]) -> dict[str, Any]:

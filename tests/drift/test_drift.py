@@ -12,6 +12,7 @@ from assay.cli import main
 from assay.deployment import parse_engine
 from assay.drift import Change, Drift, open_drift
 from assay.errors import InputError
+from assay.source import Constant
 
 pytestmark = pytest.mark.registry
 
@@ -182,3 +183,28 @@ def test_the_verb(
     assert document["changes"][0]["kind"] == "ambiguous"
     assert main([*words, "--all"]) == 1
     assert len(capsys.readouterr().out) > 5 * len(text)
+
+
+def test_what_start_up_code_makes_otherwise(ask: Ask) -> None:
+    """0.5.10 refuses speculation with prefix caching on this hybrid model; 0.5.23 starts and keeps both."""
+    found = ask("0.5.10", "0.5.23", EXAMPLES / "qwen35-sm120.toml")
+    (start,) = [each for each in found.changes if each.kind == "start"]
+    assert start.effect == "none"
+    assert start.older is not None
+    assert start.older.file == "sglang/srt/server_args.py"
+    assert found.compared == 0
+
+
+def test_options_that_come_out_otherwise(ask: Ask) -> None:
+    found = ask("0.5.9", "0.5.23", EXAMPLES / "qwen35-sm120.toml")
+    assert found.compared > 250
+    change = named(found, "--disable-radix-cache")
+    assert (change.kind, change.effect) == ("resolution", "differs")
+    assert (change.before, change.after) == (
+        Constant(known=True, value=True),
+        Constant(known=True, value=False),
+    )
+    assert change.older is not None
+    assert change.older.text == "self.disable_radix_cache = True"
+    same = named(found, "--hicache-ratio")  # None now, of which start-up code makes 2
+    assert (same.kind, same.effect) == ("default", "none")

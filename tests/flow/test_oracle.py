@@ -11,7 +11,8 @@ from tests.flow.oracle import Score, engine_source, golden, score
 from assay.flow import EngineSource
 
 pytestmark = [pytest.mark.registry, pytest.mark.timeout(400)]
-VERSIONS = ("0.5.9", "0.5.10", "0.5.12.post1")
+VERSIONS = {"0.5.9": 400, "0.5.10": 400, "0.5.12.post1": 400, "0.5.23": 60}
+"""Releases, and how many deployments each was asked about at least."""
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
@@ -22,7 +23,7 @@ def scored(request: pytest.FixtureRequest, engine_tree: Callable[[str], Path]) -
 
 def test_resolution_is_that_of_the_engine(scored: tuple[str, Score]) -> None:
     version, found = scored
-    assert len(golden(f"sglang-{version}")["answers"]) >= 200
+    assert len(golden(f"sglang-{version}")["answers"]) >= VERSIONS[version]
     assert not found.outcomes, "\n".join(found.outcomes[:20])
     assert not found.wrong, "\n".join(found.wrong[:20])
     assert found.certain >= 0.85, found.unknown.most_common(20)

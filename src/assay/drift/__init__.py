@@ -1,4 +1,4 @@
-"""What an upgrade of the engine does to a command, as far as the declarations of both versions show it."""
+"""What an upgrade of the engine does to a command, by declarations and start-up code of both versions."""
 
 from assay.drift.change import Change, ChangeKind, Drift, EngineAt, Successor
 from assay.drift.compare import compare

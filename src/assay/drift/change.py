@@ -22,6 +22,8 @@ ChangeKind = Literal[
     "variable-deprecated",
     "variable-default",
     "variable-new",
+    "start",
+    "resolution",
     "other",
 ]
 """What is otherwise.
@@ -30,7 +32,8 @@ ChangeKind = Literal[
 works and says that it will go; `value` the value that the command gives is refused; `ambiguous` an
 abbreviation now fits several options; `reading` the same words give another value; `default`, `choices` and
 `type` the declared ones; `new` an option that the older version lacks; `variable-…` the same of environment
-variables; `other` something else that the parser refuses, such as a word that neither version knows.
+variables; `start` start-up code of one version stops the command; `resolution` it makes another value of an
+option; `other` something else that the parser refuses, such as a word that neither version knows.
 """
 
 
@@ -99,6 +102,8 @@ class Drift(Value):
     """The version that it may go to."""
     changes: tuple[Change, ...]
     """All that is otherwise, what the command would fail with first."""
+    compared: int = 0
+    """Options of which was compared what start-up code of both versions makes of them; 0 where it was not."""
     unknown_words: int = 0
     """Words of the command that only show at run time, and were not compared."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,12 @@ def compare(
         *comparing.of_other_options(),
         *changed_variables(older.declarations, newer.declarations, newer.name, variables),
     ]
-    return tuple(sorted(found, key=lambda change: (_ORDER[change.effect], change.name)))
+    return in_order(found)
+
+
+def in_order(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """What the command would fail with first."""
+    return tuple(sorted(changes, key=lambda change: (_ORDER[change.effect], change.name)))
 
 
 class _Comparing:

@@ -12,6 +12,7 @@ CALLED_FACTS: Mapping[str, str] = {
     "torch.cuda.device_count": "accelerator.count",
     "torch.cuda.get_device_capability": "accelerator.capability",
     "torch.cuda.get_device_name": "accelerator.name",
+    "pynvml.nvmlDeviceGetCudaComputeCapability": "accelerator.capability",
     "torch.backends.cudnn.version": "cudnn.version",
     "platform.machine": "host.machine",
     "platform.system": "host.system",
@@ -31,10 +32,15 @@ FACTS: Mapping[str, str] = {
 CALLED_CONSTANTS: Mapping[str, Any] = {
     # Builds of torch for CUDA or ROCm hold none of these devices.
     "torch.backends.mps.is_available": False,
+    "torch.mps.is_available": False,
     "torch.xpu.is_available": False,
     "torch.cpu.is_available": True,
     "torch.cuda.current_device": 0,
     "torch.cuda.is_initialized": False,
+    "torch.cuda._get_nvml_device_index": 0,
+    "pynvml.nvmlInit": None,
+    "pynvml.nvmlShutdown": None,
+    "pynvml.nvmlDeviceGetHandleByIndex": 0,
     "torch.distributed.is_available": True,
     "torch.distributed.is_initialized": False,
     "os.getpid": 4242,
@@ -57,6 +63,9 @@ ABSENT = frozenset(
     {"torch.npu", "torch.hpu", "torch.musa", "torch.version.musa", "torch.mlu", "torch.version.npu"}
 )
 """Attributes that only plug-ins for other accelerators add to torch."""
+
+OWN_OPERATORS = ("torch.ops.sglang.",)
+"""Beginnings of names that engines add to torch themselves, each where it first asks whether it is there."""
 
 PRESENT = frozenset(
     {"torch.cuda", "torch.xpu", "torch.cpu", "torch.version.hip", "torch.version.cuda", "torch.backends.mps"}
@@ -135,6 +144,18 @@ class Start(Value):
     """Class of the arguments: its fields are the options."""
     check: str
     """Its method that the launcher calls once it has the arguments, or empty."""
+    resolve: str = ""
+    """Its method that carries out start-up code, in versions where making the record does not."""
+    log: str = ""
+    """Its attribute that lists what start-up code declares of options, `(who, {option: value})`: a later
+    entry counts before an earlier one, and all of them before the record's own value."""
+    raw: str = ""
+    """Its attribute that keeps what was asked for, set when start-up code begins."""
+    fallbacks: tuple[str, str] = ("", "")
+    """Module and function that gives, for the class of the record, what options are in effect that nobody has
+    asked for or declared: `{option: value}`."""
+    through: tuple[str, ...] = ()
+    """Functions that only hand on what their caller declares or sets."""
     world_size: tuple[str, ...] = ()
     """Options whose product is the number of ranks of torch.distributed."""
     separate: tuple[str, ...] = ()
@@ -178,6 +199,19 @@ STARTS: Mapping[str, Start] = {
         function="prepare_server_args",
         record="ServerArgs",
         check="check_server_args",
+        resolve="resolve_once",
+        log="_resolved_overrides",
+        raw="_raw_input",
+        fallbacks=("sglang.srt.arg_groups.arg_utils", "fallbacks_of"),
+        through=(
+            "__setattr__",
+            "declare_resolution",
+            "declare_late_resolution",
+            "run_post_process_pass",
+            "record_foreign_defaults",
+            "_apply_fields",
+            "materialize_declarations",
+        ),
         world_size=("tp_size", "pp_size"),
         separate=(
             "sglang.srt.distributed.parallel_state.GroupCoordinator",

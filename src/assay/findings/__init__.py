@@ -14,7 +14,7 @@ from assay.findings.finding import (
     SideEffect,
     Verdict,
 )
-from assay.findings.opened import Opened, open_deployment
+from assay.findings.opened import Opened, open_deployment, stated_facts
 from assay.findings.subkinds import SUBKIND, SUBKINDS, Subkind
 from assay.findings.together import Pair, Together, find_together
 from assay.findings.triage import Premise, Todo, Triage, ask_any, triage
@@ -59,6 +59,7 @@ __all__ = [
     "find_together",
     "open_deployment",
     "remedies",
+    "stated_facts",
     "triage",
     "values_to_ask",
     "verify",

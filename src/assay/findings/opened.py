@@ -75,7 +75,7 @@ def open_deployment(
     declarations = read(tree, cache=cache, progress=progress)
     _check_followed(server, tree, declarations)
     source = EngineSource(Path(tree.root), declarations, server.engine.name)
-    facts = _facts(target.deployment, server)
+    facts = stated_facts(target.deployment, server)
     case = Case(source, facts, server.arguments, read_config=ConfigReader(server))
     return Opened(path=path, deployment=target.deployment, server=server, tree=tree, case=case)
 
@@ -106,8 +106,8 @@ def _only_server(path: Path, target: Target) -> Server:
     return servers[0]
 
 
-def _facts(deployment: Deployment, server: Server) -> Facts:
-    """The stated facts; a variable whose value only shows at run time leaves the environment open."""
+def stated_facts(deployment: Deployment, server: Server) -> Facts:
+    """What a file states; a variable whose value only shows at run time leaves the environment open."""
     variables = server.launch.environment
     known = {each.name: each.value for each in variables if each.known}
     facts = facts_of(deployment, environment=known)

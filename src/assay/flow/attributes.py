@@ -40,13 +40,16 @@ def find(i: Interpreter, owner: Any, name: str) -> Any:
     if isinstance(owner, Unknown):
         return Unknown(owner.reason, ("attribute", owner.key, name))
     if isinstance(owner, ModuleValue):
-        return i.modules.imported(owner.name, name)
+        found = i.modules.imported(owner.name, name)
+        return Unknown(f"{name} of a module") if found is MISSING and name.startswith("__") else found
     if isinstance(owner, Class):
         return _of_class(i, owner, name)
     if isinstance(owner, Member):
         return _of_member(i, owner, name)
     if isinstance(owner, Library):
         found = owner.attributes.get(name, MISSING)
+        if found is MISSING and name in _OF_CLASSES:
+            return i.outside.made_dict(dict(owner.attributes))
         return found.function if isinstance(found, Wrapped) and found.kind == "static" else found
     if isinstance(owner, Function | Wrapped | Bound | Partial | Native):
         return _of_function(owner, name)
@@ -190,6 +193,8 @@ def _of_class(i: Interpreter, owner: Class, name: str) -> Any:
         return value
     if name in ("__name__", "__qualname__"):
         return owner.name
+    if name in _OF_CLASSES:
+        return i.outside.class_attribute(i, owner, name)
     if owner.is_enum and name == "__members__":
         return i.outside.made_dict({each.name: each for each in classes.members(owner)})
     if owner.is_open:
@@ -197,6 +202,9 @@ def _of_class(i: Interpreter, owner: Class, name: str) -> Any:
             f"attribute {name} of {owner.name}, whose base is not modelled", ("attribute", id(owner), name)
         )
     return MISSING
+
+
+_OF_CLASSES = frozenset({"__annotations__", "__mro__", "__dict__", "__struct_fields__"})
 
 
 def _of_member(i: Interpreter, owner: Member, name: str) -> Any:
@@ -282,7 +290,24 @@ def _put_instance(i: Interpreter, owner: Instance, name: str, value: Any, reads:
     if setter is not MISSING and isinstance(setter, Function) and not _sets_itself(i, setter, owner):
         i.call(setter, [owner, name, value], {})
         return
+    _store(i, owner, name, value, reads)
+
+
+def put_plainly(i: Interpreter, owner: Instance, name: str, value: Any, reads: set[str]) -> None:
+    """`object.__setattr__(owner, name, value)`: whatever the class's own `__setattr__` does."""
+    if i.machine.strict is not None:
+        touched = _touched(i.machine.strict, owner, name, value)
+        if touched is None:
+            return
+        owner = touched
+    _store(i, owner, name, value, reads)
+
+
+def _store(i: Interpreter, owner: Instance, name: str, value: Any, reads: set[str]) -> None:
+    cls = owner.cls
     if isinstance(cls, Class) and cls.is_record and cls.fields is not None:
+        if i.outside.keeps(i, owner, name, value):
+            return
         i.outside.record_write(i, owner, name, value, reads)
     name = i.outside.renamed(owner, name)
     i.machine.put(owner.attributes, name, value)

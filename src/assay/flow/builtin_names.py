@@ -17,6 +17,7 @@ from assay.flow.values import (
     External,
     Function,
     Instance,
+    Library,
     Member,
     Native,
     Unknown,
@@ -62,6 +63,8 @@ def _name(cls: Any) -> Any:
 
 def _issubclass(i: Interpreter, one: Any, cls: Any) -> Any:
     one, cls = i.force(one), i.force(cls)
+    if isinstance(one, Class) and isinstance(cls, Library):
+        return cls in one.line
     if isinstance(one, Class) and isinstance(cls, Class | type):
         return cls in one.line or cls is object
     if isinstance(one, type) and isinstance(cls, type):
@@ -103,6 +106,8 @@ def _has(i: Interpreter, owner: Any, name: str) -> Any:
     if isinstance(value, External) and isinstance(owner, External):
         if i.outside.exists(i, value.dotted):
             return True
+        if i.outside.is_still_to_add(value.dotted):
+            return False
         return Unknown(f"whether {value.dotted} exists", ("exists", value.dotted), "bool")
     if isinstance(value, Unknown) and not (isinstance(owner, Instance) and name in owner.attributes):
         return Unknown(value.reason, ("exists", value.key), "bool")
@@ -110,7 +115,12 @@ def _has(i: Interpreter, owner: Any, name: str) -> Any:
 
 
 def _setattr(i: Interpreter, owner: Any, name: Any, value: Any) -> None:
-    attributes.put(i, owner, i.force(name), value, set())
+    value = i.force(value)
+    if isinstance(value, Choice) and may_be_missing(value):
+        again = lambda: _setattr(i, owner, name, value)  # noqa: E731
+        i.machine.fork(value.test, again, again)
+    elif value is not MISSING:  # an entry of a dict that is not there on this path
+        attributes.put(i, owner, i.force(name), value, set())
 
 
 def _delattr(i: Interpreter, owner: Any, name: Any) -> None:
@@ -144,6 +154,8 @@ _PLAIN_TYPES: dict[Any, Any] = {VList: list, VDict: dict, VSet: set}
 
 def _vars(i: Interpreter, value: Any = None) -> Any:
     value = i.force(value)
+    if isinstance(value, Class):
+        return VDict(value.attributes)
     if not isinstance(value, Instance):
         return i.machine.unknown("vars()")
     return attributes.get(i, value, "__dict__")

@@ -203,6 +203,7 @@ def _run(i: Interpreter, function: Function, frame: Frame) -> Any:
     i.trace.append(
         (site[0].file, getattr(site[1], "lineno", 0), function.name) if site else ("", 0, function.name)
     )
+    i.callers.append((site, frame.guards, function))
     try:
         path = machine.ended(lambda: _body(i, function, frame))
         if machine.pendings:
@@ -211,6 +212,7 @@ def _run(i: Interpreter, function: Function, frame: Frame) -> Any:
         path = Path("return", machine.unknown("calls nested too deeply"), {})
     finally:
         i.trace.pop()
+        i.callers.pop()
         i.running.pop()
         i.site = site
         machine.depth -= 1

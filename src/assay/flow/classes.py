@@ -48,6 +48,8 @@ class FieldSpec:
         self.default, self.factory = default, factory
 
 
+STRUCT = "msgspec.Struct"
+"""A class that makes fields of its annotations, as `@dataclass` does."""
 AUTO = Symbol("enum.auto()")
 
 
@@ -76,8 +78,14 @@ def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     _set_names(i, made)
     if is_tuple:
         made.line.append(tuple)
+    if is_tuple or is_struct(made):
         _take_fields(made, node)
     return made
+
+
+def is_struct(cls: Class) -> bool:
+    """Whether it is a class of msgspec's."""
+    return any(isinstance(base, Library) and base.dotted == STRUCT for base in cls.line)
 
 
 def _add_base(made: Class, base: Any) -> None:
@@ -145,7 +153,7 @@ def class_attribute(cls: Any, name: str) -> Any:
 
 def make_dataclass(i: Interpreter, cls: Class) -> Class:
     """`@dataclass`: the fields of the class and its bases, in order."""
-    _take_fields(cls, _definition(i, cls))
+    _take_fields(cls, definition(i, cls))
     return cls
 
 
@@ -167,7 +175,8 @@ def _take_fields(cls: Class, definition: ast.ClassDef | None) -> None:
     cls.fields = list(fields.items())
 
 
-def _definition(_i: Interpreter, cls: Class) -> Any:
+def definition(_i: Interpreter, cls: Class) -> Any:
+    """The statement that defines a class, or None if it cannot be found."""
     for node in ast.walk(cls.module.module.tree) if cls.name not in cls.module.pending else ():
         if isinstance(node, ast.ClassDef) and node.name == cls.name:
             return node
@@ -267,6 +276,8 @@ def matches(i: Interpreter, error: Any, handled: Any) -> bool:
 def is_instance(i: Interpreter, value: Any, cls: Any) -> Any:
     """`isinstance(value, cls)`: a bool or an `Unknown`."""
     cls = i.force(cls)
+    if cls is type and isinstance(value, Class | Library):
+        return True
     if isinstance(cls, tuple):
         found = [is_instance(i, value, each) for each in cls]
         unknown = [each for each in found if isinstance(each, Unknown)]

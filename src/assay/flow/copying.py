@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from assay.flow.declared import Declared, Log
 from assay.flow.values import Choice, Instance, VDict, VList, VSet
 
 Attributes = Callable[[Instance], Iterable[tuple[str, Any]]]
@@ -30,12 +31,12 @@ def deep_copy(value: Any, copies: dict[int, Any], attributes: Attributes = _attr
         for name, each in attributes(value):
             made.attributes[name] = deep_copy(each, copies, attributes)
         return made
-    if kind is VList:
-        collected = copies[id(value)] = VList()
-        collected.extend(deep_copy(each, copies, attributes) for each in value)
+    if kind in (VList, Log):
+        collected = copies[id(value)] = kind()
+        collected[:] = [deep_copy(each, copies, attributes) for each in value]
         return collected
-    if kind is VDict:
-        mapped = copies[id(value)] = VDict()
+    if kind in (VDict, Declared):
+        mapped = copies[id(value)] = kind()
         for key, each in value.items():
             mapped[key] = deep_copy(each, copies, attributes)
         return mapped

@@ -265,7 +265,9 @@ def _dict(i: Interpreter, node: ast.Dict, frame: Frame) -> Any:
         name = i.force(evaluate(i, key, frame))
         if isinstance(name, Unknown | Choice):
             return Unknown("a dict with keys that are not known")
-        i.native(made.__setitem__, [name, _lazily(i, value, frame)])
+        found = _lazily(i, value, frame)
+        i.outside.notes(i, name, found, key)
+        i.native(made.__setitem__, [name, found])
     return made
 
 

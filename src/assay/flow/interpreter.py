@@ -76,6 +76,9 @@ class Interpreter:
         """The options and variables that start-up code has read since it has its record: `option tp_size`,
         `environment PATH`; `*` where it took all of them, and `COMMAND_LINE`."""
         self.trace: list[tuple[str, int, str]] = []
+        self.callers: list[tuple[Any, int, Any]] = []
+        """Of each call that is being carried out: where it was called, how many tests were held there, and
+        the function."""
 
     def begin(self, fuel: int) -> None:
         """Before a run: from here on everything can be undone."""
@@ -100,6 +103,7 @@ class Interpreter:
         machine.depth = 0
         machine.frame = machine.loop = self.site = None
         self.trace.clear()
+        self.callers.clear()
         self.running.clear()
 
     # ------------------------------------------------------------ open values

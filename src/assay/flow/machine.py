@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.flow.declared import Declared
 from assay.flow.values import (
     MISSING,
     OPENED,
@@ -357,7 +358,7 @@ def _snapshot(collection: Any) -> tuple[type, Any]:
     cls = type(collection)
     if cls in (VList, VSet):
         return cls, list(collection)
-    if cls is VDict:
+    if cls in (VDict, Declared):
         return cls, dict(collection)
     if cls in (list, dict, set):
         return cls, cls(collection)
@@ -389,6 +390,11 @@ def _merged(conditions: Conditions, one: Any, other: Any) -> Any:
     _, second = other
     if first is None or second is None or cls is not other[0]:
         return OPENED.get(cls, cls), None
+    if cls is Declared:
+        return cls, {
+            key: chosen(conditions, first.get(key, MISSING), second.get(key, MISSING))
+            for key in first | second
+        }
     try:
         if isinstance(first, dict) and list(first) == list(second):
             return cls, {key: chosen(conditions, first[key], second[key]) for key in first}

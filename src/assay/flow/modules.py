@@ -106,7 +106,10 @@ class ModuleStates:
             return External(f"{source}.{name}")
         if value is MISSING and state is not None and not name.startswith("__"):
             fallback = state.frame.names.get("__getattr__") or self.lookup(state, "__getattr__")
-            return MISSING if fallback is MISSING else self._call(fallback, [name], {})
+            if fallback is MISSING:
+                return MISSING
+            # what it makes and keeps is the module's, whichever path asks first
+            return self.machine.suspended(lambda: self._call(fallback, [name], {}))
         return value
 
     def force(self, deferred: Deferred) -> Any:
@@ -132,11 +135,35 @@ class ModuleStates:
     def _begin(self, state: ModuleState) -> None:
         """Carry out what a module does when imported beside defining names."""
         body = state.module.tree.body
+        for_effect = dict(self._imported_for_effect(state))
         for at, statement in enumerate(body):
+            for name in for_effect.get(statement, ()):
+                other = self.state(name)
+                if other is not None:
+                    self.lookup(other, "__name__")
             if _acts(statement) or self._registers(state, statement):
                 if _changes_a_class(statement, state.module):
                     self._define(state, body[:at])
                 self._carry_out(state, statement)
+
+    def _imported_for_effect(self, state: ModuleState) -> Iterator[tuple[ast.stmt, list[str]]]:
+        """Import statements with the modules of the tree that they bind to names which nobody uses."""
+        found = {node: self._modules_of(state, node) for node in state.module.tree.body if _imports(node)}
+        if not any(found.values()):
+            return
+        used = {node.id for node in ast.walk(state.module.tree) if isinstance(node, ast.Name)}
+        for node, modules in found.items():
+            yield node, [module for module, bound in modules if bound not in used]
+
+    def _modules_of(self, state: ModuleState, node: ast.stmt) -> list[tuple[str, str]]:
+        """The modules that an import statement names, and the names that it binds."""
+        if isinstance(node, ast.Import):
+            named = [(each.name, each.asname or each.name.partition(".")[0]) for each in node.names]
+        else:
+            source = absolute(state.module, node) if isinstance(node, ast.ImportFrom) else None
+            names = node.names if isinstance(node, ast.ImportFrom) and source is not None else ()
+            named = [(f"{source}.{each.name}", each.asname or each.name) for each in names]
+        return [(module, bound) for module, bound in named if self.has(module)]
 
     def _registers(self, state: ModuleState, statement: ast.stmt) -> bool:
         """Whether a definition stands under a decorator of the tree, which may put it into a table."""
@@ -186,6 +213,10 @@ def _star_sources(module: Module) -> Iterator[str]:
             source = absolute(module, node)
             if source:
                 yield source
+
+
+def _imports(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
 def _acts(statement: ast.stmt) -> bool:

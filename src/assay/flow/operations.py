@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from assay.flow import attributes, calls, classes
+from assay.flow import attributes, calls, classes, log
+from assay.flow.declared import Declared
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
     MISSING,
@@ -65,9 +66,30 @@ def equal(i: Interpreter, one: Any, other: Any) -> Any:
             if isinstance(method, Bound):
                 return i.call(method, [against], {})
             if isinstance(value.cls, Class) and value.cls.fields is not None and one is not other:
-                raise Touched(Unknown("equality of two records"))
+                return _equal_records(i, value, against)
             return one is other
     return one == other
+
+
+def _equal_records(i: Interpreter, one: Instance, other: Any) -> Any:
+    """Whether two objects of a dataclass are equal: of the same class, and equal in all fields."""
+    if not isinstance(other, Instance) or one.cls is not other.cls:
+        return False
+    found: Any = True
+    for name, _ in one.cls.fields:
+        each = i.lift(
+            lambda a, b: equal(i, a, b),
+            one.attributes.get(name, MISSING),
+            other.attributes.get(name, MISSING),
+            label="==",
+        )
+        if each is False:
+            return False
+        if each is not True:
+            found = each
+    if isinstance(found, Choice):
+        raise Touched(Unknown("equality of two records"))
+    return found
 
 
 def identical(i: Interpreter, one: Any, other: Any) -> Any:
@@ -109,6 +131,8 @@ def contained(i: Interpreter, one: Any, other: Any) -> Any:
         return i.call(get_attribute(i, other, "__contains__"), [one], {})
     if isinstance(other, Class) and other.is_enum:
         return i.lift(lambda a: a in classes.members(other), one, label="in")
+    if type(other) is Declared:
+        return log.contains(i, other, one)
     return i.lift(lambda a, b: a in b, one, other, label="in")
 
 
@@ -169,6 +193,10 @@ def extend(i: Interpreter, owner: VList, value: Any) -> None:
 def get_item(i: Interpreter, owner: Any, key: Any) -> Any:
     """`owner[key]`."""
     owner = i.force(owner)
+    if isinstance(owner, Choice):
+        return i.machine.fork(
+            owner.test, lambda: get_item(i, owner.yes, key), lambda: get_item(i, owner.no, key)
+        )
     if isinstance(owner, Class):
         if not owner.is_enum:
             return owner
@@ -179,6 +207,8 @@ def get_item(i: Interpreter, owner: Any, key: Any) -> Any:
             return i.call(method, [key], {}) if not isinstance(method, Unknown) else method
     if isinstance(owner, External):
         return i.outside.item(i, owner, key)
+    if type(owner) is Declared:
+        return log.item(i, owner, key)
     value = i.lift(lambda a, b: a[b], owner, key, label="[]")
     return i.force(value)
 
@@ -190,6 +220,8 @@ def set_item(i: Interpreter, owner: Any, key: Any, value: Any) -> None:
         if isinstance(key, Unknown | Choice):
             i.machine.changing(owner)
             i.outside.open_up(owner)
+            return
+        if i.outside.notes(i, key, value) and log.put_item(i, owner, key, value):
             return
         i.machine.changing(owner)
         i.native(

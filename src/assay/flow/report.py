@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.flow import attributes, operations
 from assay.flow.interpreter import Interpreter
+from assay.flow.log import held
 from assay.flow.machine import Conditions, Held
 from assay.flow.outside.standard_library import SETTING
 from assay.flow.resolution import (
@@ -43,7 +44,7 @@ class Reporter:
         """Every option of the record."""
         cls = record.cls
         names = [name for name, _ in cls.fields] if isinstance(cls, Class) and cls.fields is not None else []
-        return tuple(self.field(name, record.attributes.get(name, MISSING)) for name in names)
+        return tuple(self.field(name, held(self.i, record, name)) for name in names)
 
     def field(self, name: str, value: Any) -> FieldValue:
         """One option that holds this value."""

@@ -50,7 +50,7 @@ class EngineSource:
         key = msgspec.json.encode(facts)
         if self._interpreter is None or key != self._facts:
             known = with_requirements(facts, self.root, self.engine)
-            self._facts, self._interpreter = key, make_interpreter(self.modules, known)
+            self._facts, self._interpreter = key, make_interpreter(self.modules, known, self.engine)
             start = probes.STARTS[self.engine]
             self._interpreter.modules.replaced = self._replaced
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
@@ -79,9 +79,9 @@ class EngineSource:
         self._interpreter = None
 
 
-def make_interpreter(modules: Modules, facts: Facts) -> Interpreter:
+def make_interpreter(modules: Modules, facts: Facts, engine: str = "sglang") -> Interpreter:
     """An interpreter of that tree under these facts."""
-    made = Interpreter(modules, FUEL, Outside(facts))
+    made = Interpreter(modules, FUEL, Outside(facts, probes.STARTS[engine]))
     made.evaluate = functools.partial(expressions.evaluate, made)
     made.execute = functools.partial(statements.execute, made)
     made.run_block = functools.partial(statements.run_block, made)
@@ -195,10 +195,11 @@ class _Run:
         left = i.machine.fuel
         if self.record is None:
             self.record = i.outside.record
+        self._guarded(self._fall_back)
         resolved = self.record
         reporter = Reporter(i, self.parsed)
         before = len(i.machine.possible)
-        fields = reporter.fields(resolved) if resolved is not None else ()
+        fields = reporter.fields(resolved) if resolved is not None and not self.spent else ()
         if self.rejected is None and not self.spent and self.start.check and resolved is not None:
             self.phase = "check"
             self._guarded(self._check)
@@ -232,6 +233,29 @@ class _Run:
             self.spent = True
         elif isinstance(made, Instance):
             self.record = made
+            self._resolve()
+
+    def _resolve(self) -> None:
+        """Start-up code, in versions where making the record does not carry it out."""
+        method = attributes.find(self.i, self.record, self.start.resolve) if self.start.resolve else MISSING
+        if method is not MISSING:
+            self.i.call(method, [], {})
+            self.i.outside.has_begun(self.i, self.record)
+
+    def _fall_back(self) -> None:
+        """Learn what is in effect of options that were left alone; the class tells it, whatever the run."""
+        i, (module, name) = self.i, self.start.fallbacks
+        state = i.modules.state(module) if module and self.record is not None else None
+        function = i.modules.lookup(state, name) if state is not None else MISSING
+        if function is MISSING or i.outside.fallbacks or self.record is None:
+            return
+        cls = self.record.cls
+        found = i.machine.suspended(lambda: i.force(i.call(function, [cls], {})))
+        if isinstance(found, dict):
+            i.outside.fallbacks = dict(found)
+        else:
+            self.spent = True
+            i.machine.gap(f"what {module}.{name} gives is not known")
 
     def _call(self, words: VList) -> Any:
         """What the program makes of these words; `MISSING` if there is no such function."""

@@ -27,9 +27,10 @@ _HEADINGS = {
 _QUIET = {
     "gone": "Options that are gone, which the command does not have",
     "new": "New options",
-    "default": "Other defaults, which the command sets itself",
+    "default": "Other defaults, which the command sets itself or which come to the same",
     "choices": "Other choices",
     "type": "Other kinds of values",
+    "start": "What stopped it before",
     "variable-gone": "Environment variables that are gone",
     "variable-new": "New environment variables",
     "variable-default": "Other defaults of environment variables, which are set",
@@ -49,14 +50,17 @@ def drift_text(found: Drift, style: Style, *, every: bool = False) -> str:
     page.title(f"{found.target}: {_named(found.older)} to {_named(found.newer)}")
     for effect, heading in _HEADINGS.items():
         _section(page, heading, [each for each in found.changes if each.effect == effect])
-    differing = [each for each in found.changes if each.effect == "differs"]
+    resolved = [each for each in found.changes if each.kind == "resolution"]
+    _lines(page, "What start-up code makes otherwise of options", resolved)
+    differing = [each for each in found.changes if each.effect == "differs" and each not in resolved]
     asked = [each for each in differing if each.written]
     _section(page, "The same words would mean something else", asked)
-    _defaults(page, [each for each in differing if not each.written])
+    defaults = [each for each in differing if not each.written]
+    _lines(page, "Other defaults, which the command does not set", defaults)
     quiet = [each for each in found.changes if each.effect == "none"]
     for kind, heading in _QUIET.items():
         of_kind = [each for each in quiet if each.kind == kind]
-        if of_kind and every:
+        if of_kind and (every or kind == "start"):
             _section(page, heading, of_kind)
         elif of_kind:
             _names(page, heading, of_kind)
@@ -106,11 +110,11 @@ def _cite(page: Page, site: Site | None) -> None:
             page.quote(site.text, indent=6)
 
 
-def _defaults(page: Page, changes: Sequence[Change]) -> None:
-    """Other defaults that reach the command, a line for each."""
+def _lines(page: Page, heading: str, changes: Sequence[Change]) -> None:
+    """Other values that reach the command, a line for each."""
     if not changes:
         return
-    page.title(f"Other defaults, which the command does not set: {len(changes)}")
+    page.title(f"{heading}: {len(changes)}")
     for change in changes:
         page.say(f"{change.name}: {_value(change.before)} becomes {_value(change.after)}  ({change.newer})")
 
@@ -131,9 +135,12 @@ def _summary(found: Drift) -> str:
     what = (
         f"{counted(failing, 'reason')} not to start, {counted(differing, 'change')} of meaning"
         if found.to_act_on
-        else "by its declarations the command starts and means the same"
+        else "as far as was compared the command starts and means the same"
     )
-    return (
-        f"{what}. Compared were the declarations of both versions; what start-up code makes of the values, "
-        "and which options then have an effect, was not."
+    start = (
+        f"and what start-up code makes of {counted(found.compared, 'option')}; which options then have an "
+        "effect was not."
+        if found.compared
+        else "what start-up code makes of the values, and which options then have an effect, was not."
     )
+    return f"{what}. Compared were the declarations of both versions{',' if found.compared else ';'} {start}"

@@ -9,8 +9,10 @@ from typing import Any
 from assay.flow import attributes, classes, operations
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import Interpreter
+from assay.flow.outside import structs
 from assay.flow.values import (
     MISSING,
+    Choice,
     Class,
     Instance,
     Library,
@@ -19,7 +21,6 @@ from assay.flow.values import (
     Symbol,
     Unknown,
     VDict,
-    VList,
     Wrapped,
 )
 
@@ -63,6 +64,7 @@ def _field(
 
 
 _FIELD = Library("dataclasses.Field", {})
+NO_DEFAULT = Symbol("dataclasses.MISSING")
 
 
 def _fields(i: Interpreter, owner: Any) -> Any:
@@ -70,15 +72,7 @@ def _fields(i: Interpreter, owner: Any) -> Any:
     cls = owner.cls if isinstance(owner, Instance) else owner
     if not isinstance(cls, Class) or cls.fields is None:
         return i.machine.unknown("fields of something that is no dataclass")
-    found = VList()
-    for name, default in cls.fields:
-        made = Instance(_FIELD)
-        made.attributes |= {
-            "name": name,
-            "default": default if default is not MISSING else Symbol("dataclasses.MISSING"),
-        }
-        found.append(made)
-    return found
+    return structs.field_list(i, cls, _FIELD, NO_DEFAULT)
 
 
 def _asdict(i: Interpreter, owner: Any, **_keywords: Any) -> Any:
@@ -92,6 +86,10 @@ def _asdict(i: Interpreter, owner: Any, **_keywords: Any) -> Any:
 
 def _replace(i: Interpreter, owner: Any, **changes: Any) -> Any:
     owner = i.force(owner)
+    if isinstance(owner, Choice):
+        return i.machine.fork(
+            owner.test, lambda: _replace(i, owner.yes, **changes), lambda: _replace(i, owner.no, **changes)
+        )
     if not isinstance(owner, Instance):
         return i.machine.unknown("replace of something that is no dataclass")
     attributes.takes_all(i, owner)
@@ -157,8 +155,10 @@ NAMES: dict[str, Any] = {
     "contextlib.nullcontext": Native(
         "nullcontext", lambda _i, *_a: Instance(Library("contextlib.nullcontext", {}))
     ),
+    "types.MappingProxyType": Native("MappingProxyType", identity),
     "dataclasses.dataclass": Native("dataclass", _dataclass),
     "dataclasses.field": Native("field", _field),
+    "dataclasses.MISSING": NO_DEFAULT,
     "dataclasses.fields": Native("fields", _fields),
     "dataclasses.asdict": Native("asdict", _asdict),
     "dataclasses.replace": Native("replace", _replace),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,11 +12,13 @@ from assay.flow.interpreter import Interpreter
 from assay.flow.outside.modelled import pure
 from assay.flow.values import (
     MISSING,
+    Choice,
     Instance,
     Library,
     Native,
     Symbol,
     Unknown,
+    VList,
 )
 
 
@@ -64,6 +67,33 @@ def _lies_there(i: Interpreter, name: str, path: str, how: str) -> Any:
     return False if complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
 
 
+WEIGHTS = ("model.safetensors", "model-00001-of-00002.safetensors", "pytorch_model.bin")
+"""Names that files of weights have; facts do not list them."""
+
+
+def _glob(i: Interpreter, pattern: Any, *_rest: Any, **_keywords: Any) -> Any:
+    pattern = i.force(pattern)
+    folder, _, name = pattern.rpartition("/") if isinstance(pattern, str) else ("", "", "")
+    i.machine.reads.add(f"file {pattern}")
+    facts = i.outside.facts
+    is_model = facts.find(f"model:{folder}") is not None and facts.files_are_complete
+    unsure = (*WEIGHTS, *facts.open_files)
+    if not is_model or any(fnmatch.fnmatchcase(each, name) for each in unsure):
+        return Unknown(f"which files there are: {pattern}", ("files", str(pattern)))
+    return VList(f"{folder}/{each}" for each in facts.model_files if fnmatch.fnmatchcase(each, name))
+
+
+def _cached_file(i: Interpreter, folder: Any, name: Any, *_rest: Any, **options: Any) -> Any:
+    """`cached_file(model, name)` of transformers: where that file of a model lies."""
+    path = i.lift(posixpath.join, folder, name, label="cached_file")
+    there = _exists(i, path, "is_file") if isinstance(path, str) else path
+    if isinstance(there, Unknown):
+        return Choice(there, path, None)
+    if there is not True and i.force(options.get("_raise_exceptions_for_missing_entries", True)) is not False:
+        raise i.error(OSError, f"{folder} does not appear to have a file named {name}")
+    return path if there is True else None
+
+
 def _path(i: Interpreter, *parts: Any) -> Any:
     return i.lift(PurePosixPath, *parts, label="Path")
 
@@ -107,6 +137,9 @@ NAMES: dict[str, Any] = {
     "os.pathsep": ":",
     "os.makedirs": Native("makedirs", lambda i, *_arguments, **_keywords: i.machine.acting("makedirs")),
     "os.PathLike": Symbol("os.PathLike"),
+    "glob.glob": Native("glob", _glob),
+    "transformers.utils.cached_file": Native("cached_file", _cached_file),
+    "transformers.utils.hub.cached_file": Native("cached_file", _cached_file),
     "os.path.exists": Native("exists", lambda i, p: _exists(i, p, "exists")),
     "os.path.isfile": Native("isfile", lambda i, p: _exists(i, p, "is_file")),
     "os.path.isdir": Native("isdir", lambda i, p: _exists(i, p, "is_dir")),

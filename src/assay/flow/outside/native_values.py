@@ -9,8 +9,10 @@ from typing import Any
 
 from packaging.version import Version
 
-from assay.flow import operations
+from assay.flow import log, operations
+from assay.flow.declared import Declared, Log
 from assay.flow.interpreter import Interpreter
+from assay.flow.outside import structs
 from assay.flow.values import MISSING, OPENED, Choice, Native, Touched, Unknown, VDict
 
 MAX_TEXT = 100_000
@@ -130,6 +132,8 @@ def _of_type(owner: type, name: str) -> Any:
         return owner.__name__
     if name == "fromkeys" and owner is dict:
         return Native(name, _fromkeys)
+    if owner is object and name in ("__setattr__", "__getattribute__"):
+        return Native(name, structs.set_plainly if name == "__setattr__" else operations.get_attribute)
     if owner is dict and name == "__init__":
         return Native(name, lambda _i, *_a, **_k: None)
     if name in READERS.get(owner, frozenset()) | _CHANGERS.get(owner, frozenset()):
@@ -160,6 +164,9 @@ def _change(
     i.machine.step()
     if name == "move_to_end" and i.machine.strict is not None:
         return None  # the order of a cache is no content
+    if type(owner) is Log and name == "append":
+        log.extend(i, owner, list(arguments))
+        return None
     i.machine.changing(owner)
     values = [i.force(each) for each in arguments]
     if name in ("append", "insert") or (name == "setdefault" and not isinstance(values[0], Unknown | Choice)):
@@ -183,6 +190,10 @@ def open_up(owner: Any) -> None:
 
 
 def _extend(i: Interpreter, owner: Any, value: Any) -> None:
+    if type(owner) is Log:
+        found = operations.elements(i, value)
+        log.extend(i, owner, [None] if isinstance(found, Unknown) else found)
+        return
     operations.extend(i, owner, value)
 
 
@@ -196,6 +207,9 @@ def _update(i: Interpreter, owner: Any, *others: Any, **keywords: Any) -> None:
             else:
                 i.native(lambda: owner.update(found), [])  # noqa: B023
             continue
+        if type(i.force(other)) is Declared:
+            log.update(i, owner, i.force(other))
+            continue
         mapping = operations.mapping(i, other)
         if mapping is None:
             pairs = operations.elements(i, other)
@@ -208,6 +222,8 @@ def _update(i: Interpreter, owner: Any, *others: Any, **keywords: Any) -> None:
 
 
 def _get(i: Interpreter, owner: Any, key: Any, default: Any = None) -> Any:
+    if type(owner) is Declared:
+        return log.item(i, owner, key, default)
     return i.force(i.lift(lambda each: owner.get(each, default), key, label="get"))
 
 

@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from assay.flow import attributes, operations
 from assay.flow.interpreter import Interpreter
-from assay.flow.outside import decorators, files
+from assay.flow.outside import decorators, files, structs
 from assay.flow.outside.modelled import constant, pure
 from assay.flow.values import (
     Choice,
@@ -200,6 +200,7 @@ def _version(i: Interpreter, text: Any) -> Any:
 NAMES: dict[str, Any] = (
     decorators.NAMES
     | files.NAMES
+    | structs.NAMES
     | {
         "json.loads": pure("json.loads", _loads),
         "json.JSONDecodeError": json.JSONDecodeError,

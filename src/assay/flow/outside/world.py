@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from assay.engines import probes
 from assay.facts import Fact, Facts
+from assay.flow import classes, log
 from assay.flow.interpreter import Interpreter
-from assay.flow.outside import decorators, files, native_values, standard_library, transformers
+from assay.flow.machine import same
+from assay.flow.outside import decorators, files, native_values, standard_library, structs, transformers
 from assay.flow.outside.environment import Environment
+from assay.flow.place import place
 from assay.flow.values import (
     MISSING,
     Class,
@@ -31,8 +35,9 @@ class AnyError(Exception):
 class Outside:
     """The world outside the tree, as facts describe it."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, start: probes.Start = probes.STARTS["sglang"]) -> None:
         self.facts = facts
+        self.start = start
         self.environment = Environment(facts)
         self.known_modules = _installed(facts)
         self.namespace: Any = None
@@ -43,6 +48,11 @@ class Outside:
         self.fuel_left = -1
         """Steps that were left when the record's own start-up code had come to its end."""
         self.provenance: dict[str, Any] = {}
+        self.option_names: frozenset[str] = frozenset()
+        """The options of the record, once its start-up code has begun."""
+        self.fallbacks: dict[str, Any] = {}
+        """What options are in effect that start-up code leaves at None."""
+        self._noted: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self.overridden: dict[str, Any] = {}
         self.models: dict[str, Any] = {}
         """Config classes that the engine registers with transformers, by model type."""
@@ -124,6 +134,10 @@ class Outside:
         """Whether something from outside is known to exist."""
         return dotted in probes.PRESENT or not isinstance(self.known(i, dotted), External)
 
+    def is_still_to_add(self, dotted: str) -> bool:
+        """Whether it is something that the program adds itself, and has not added at its start."""
+        return not self.is_serving and dotted.startswith(probes.OWN_OPERATORS)
+
     def set_member(self, i: Interpreter, owner: External, name: str, value: Any) -> None:
         """`owner.name = value`."""
         i.machine.put(self.overridden, f"{owner.dotted}.{name}", value)
@@ -196,10 +210,58 @@ class Outside:
         return any(isinstance(each, Instance) and each.cls is standard_library.PARSER for each in arguments)
 
     def begins(self, i: Interpreter, made: Instance) -> None:
-        """A record was filled and is about to be resolved."""
-        if self.record is None and isinstance(made.cls, Class) and made.cls.is_record:
-            self.record = made
-            self.when_filled(i, made)
+        """A record was filled and is about to be resolved, unless its version waits for a call to do so."""
+        if not isinstance(made.cls, Class) or not made.cls.is_record:
+            return
+        if self.start.log and self.start.log not in made.attributes:
+            log.begin(i, made, self.start.log)
+        waits = classes.class_attribute(made.cls, self.start.resolve) is not MISSING
+        if self.record is None and not waits:
+            self._begin(i, made)
+
+    def _begin(self, i: Interpreter, made: Instance) -> None:
+        self.record = made
+        self.option_names = frozenset(name for name, _ in made.cls.fields or ())
+        self.when_filled(i, made)
+
+    def keeps(self, i: Interpreter, owner: Instance, name: str, value: Any) -> bool:
+        """Whether the program sets an attribute of the record that is kept in a way of its own."""
+        if name == self.start.log:
+            log.put(i, owner, name, value)
+            return True
+        if name == self.start.raw:  # its record holds the very same until it ends
+            i.machine.put(owner.attributes, name, log.snapshot(owner))
+            if self.record is None:
+                self._begin(i, owner)
+            return True
+        return False
+
+    def notes(self, i: Interpreter, name: Any, value: Any, node: ast.expr | None = None) -> bool:
+        """The program puts something into a dict by the name of an option: it may go on to declare that."""
+        if type(name) is not str or name not in self.option_names or i.machine.strict is not None:
+            return False
+        site = (i.site[0], node) if node is not None and i.site is not None else i.site
+        function = i.callers[-1][2].name if i.callers else ""
+        self._noted[name] = (value, (site, function, tuple(i.machine.guards), frozenset(i.machine.reads)))
+        return True
+
+    def declared(self, i: Interpreter, name: str, value: Any) -> None:
+        """The program declares what an option is."""
+        noted = self._noted.pop(name, None)
+        if noted is not None and same(noted[0], value):
+            self._write(i, name, value, noted[1])
+        else:
+            self._write(i, name, value, (*place(i, self.start.through), frozenset(i.machine.reads)))
+
+    def class_attribute(self, i: Interpreter, owner: Class, name: str) -> Any:
+        """What Python itself keeps of a class."""
+        if name == "__annotations__":
+            return structs.annotated(i, owner)
+        if name == "__mro__":
+            return tuple(owner.line)
+        if name == "__dict__":
+            return VDict(owner.attributes)
+        return tuple(field for field, _ in owner.fields) if owner.fields is not None else MISSING
 
     def has_begun(self, i: Interpreter, made: Instance) -> None:
         """A record's own start-up code has come to its end."""
@@ -210,8 +272,9 @@ class Outside:
         """The program assigns to an option."""
         if owner is not self.record or not any(name == each for each, _ in owner.cls.fields):
             return
-        function = i.machine.frame.function.name if i.machine.frame and i.machine.frame.function else ""
-        entry = (i.site, function, tuple(i.machine.guards), frozenset(reads))
+        self._write(i, name, value, (*place(i, self.start.through), frozenset(reads)))
+
+    def _write(self, i: Interpreter, name: str, value: Any, entry: tuple[Any, ...]) -> None:
         i.writes.append((name, value, *entry))
         i.machine.put(self.provenance, name, entry)
 
