@@ -179,6 +179,8 @@ def get_item(i: Interpreter, owner: Any, key: Any) -> Any:
             return i.call(method, [key], {}) if not isinstance(method, Unknown) else method
     if isinstance(owner, External):
         return i.outside.item(i, owner, key)
+    if isinstance(owner, type):
+        return owner
     value = i.lift(lambda a, b: a[b], owner, key, label="[]")
     return i.force(value)
 
@@ -223,7 +225,7 @@ def delete_item(i: Interpreter, owner: Any, key: Any) -> None:
 def binary_method(i: Interpreter, op: ast.operator, left: Any, right: Any) -> Any:
     """What an operator does with an object, or `MISSING` if its method is not the program's own."""
     left, right = i.force(left), i.force(right)
-    if isinstance(op, ast.BitOr) and any(isinstance(each, type | Class) for each in (left, right)):
+    if isinstance(op, ast.BitOr) and any(isinstance(each, type | Class | Symbol) for each in (left, right)):
         return (left, right)
     if isinstance(left, Instance):
         name = {ast.Div: "__truediv__", ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}.get(

@@ -56,10 +56,19 @@ def _dataclass(i: Interpreter, cls: Any = None, **_keywords: Any) -> Any:
     return classes.make_dataclass(i, cls) if isinstance(cls, Class) else cls
 
 
+_NOTHING = Symbol("dataclasses.MISSING")
+
+
 def _field(
-    _i: Interpreter, *, default: Any = MISSING, default_factory: Any = MISSING, **_keywords: Any
+    i: Interpreter,
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    init: Any = True,
+    **_keywords: Any,
 ) -> Any:
-    return classes.FieldSpec(default, default_factory)
+    given = [MISSING if i.force(each) is _NOTHING else each for each in (default, default_factory)]
+    return classes.FieldSpec(*given, init=i.force(init) is not False)
 
 
 _FIELD = Library("dataclasses.Field", {})
@@ -73,9 +82,12 @@ def _fields(i: Interpreter, owner: Any) -> Any:
     found = VList()
     for name, default in cls.fields:
         made = Instance(_FIELD)
+        spec = default if isinstance(default, classes.FieldSpec) else classes.FieldSpec(default, MISSING)
         made.attributes |= {
             "name": name,
-            "default": default if default is not MISSING else Symbol("dataclasses.MISSING"),
+            "default": spec.default if spec.default is not MISSING else _NOTHING,
+            "default_factory": spec.factory if spec.factory is not MISSING else _NOTHING,
+            "init": spec.init,
         }
         found.append(made)
     return found
@@ -159,6 +171,7 @@ NAMES: dict[str, Any] = {
     ),
     "dataclasses.dataclass": Native("dataclass", _dataclass),
     "dataclasses.field": Native("field", _field),
+    "dataclasses.MISSING": _NOTHING,
     "dataclasses.fields": Native("fields", _fields),
     "dataclasses.asdict": Native("asdict", _asdict),
     "dataclasses.replace": Native("replace", _replace),
@@ -172,6 +185,10 @@ NAMES: dict[str, Any] = {
     "typing.cast": Native("cast", lambda _i, _t, v: v),
     "typing.overload": Native("overload", identity),
     "typing.final": Native("final", identity),
+    "typing.dataclass_transform": Native("dataclass_transform", _given_back),
+    "typing_extensions.dataclass_transform": Native("dataclass_transform", _given_back),
+    "typing.runtime_checkable": Native("runtime_checkable", identity),
+    "typing_extensions.runtime_checkable": Native("runtime_checkable", identity),
     "typing.TYPE_CHECKING": False,
     "typing.List": list,
     "typing.Dict": dict,

@@ -16,6 +16,7 @@ from assay.flow.values import (
     Native,
     Symbol,
     Unknown,
+    VList,
 )
 
 
@@ -25,6 +26,8 @@ def path_method(path: PurePosixPath, name: str) -> Any:
         return Native(name, lambda inner: _exists(inner, str(path), name))
     if name in ("open", "read_text", "read_bytes"):
         return Native(name, lambda i, *_a, **_k: i.outside.opened(i, str(path)))
+    if name in ("rglob", "glob", "iterdir"):
+        return Native(name, lambda i, pattern="*": i.lift(lambda each: _listed(i, path, each), pattern))
     if name in ("resolve", "expanduser", "absolute"):
         return Native(name, lambda _i: Unknown(f"where {path} is", ("absolute", str(path))))
     return (
@@ -44,7 +47,15 @@ def _exists(i: Interpreter, path: Any, how: str) -> Any:
         return how != "is_file" and _is_folder(i)
     if i.outside.facts.find(f"model:{folder}") is not None and name:
         return _lies_there(i, name, path, how)
+    if is_of_the_tree(i, path):
+        return how != "is_dir"
     return Unknown(f"whether {path} exists", ("exists", path), "bool")
+
+
+def is_of_the_tree(i: Interpreter, path: str) -> bool:
+    """Whether a path is that of a module of the tree."""
+    name = path.removesuffix(".py").strip("/").replace("/", ".")
+    return path.endswith(".py") and bool(i.modules.has(name))
 
 
 def _is_folder(i: Interpreter) -> Any:
@@ -62,6 +73,17 @@ def _lies_there(i: Interpreter, name: str, path: str, how: str) -> Any:
         return how != "is_dir"
     complete = facts.files_are_complete and name not in facts.open_files
     return False if complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
+
+
+def _listed(i: Interpreter, folder: PurePosixPath, pattern: str) -> Any:
+    """The files in a model's folder whose names match, where all are known."""
+    facts = i.outside.facts
+    found = [folder / name for name in facts.model_files if PurePosixPath(name).match(pattern)]
+    may_be = any(PurePosixPath(name).match(pattern) for name in facts.open_files)
+    weights = not found and pattern.endswith((".safetensors", ".bin", ".pt", ".gguf"))  # every model has some
+    if facts.find(f"model:{folder}") is None or not facts.files_are_complete or may_be or weights:
+        return Unknown(f"the files in {folder}", ("files", str(folder), pattern))
+    return VList(found)
 
 
 def _path(i: Interpreter, *parts: Any) -> Any:
