@@ -37,10 +37,6 @@ KNOWN: dict[str, tuple[str, str]] = {
         "effective",
         "before it gives up, the communicator tries shared memory between the ranks",
     ),
-    "0.5.10-llama8b-h100-ep-num-redundant-experts=8": (
-        "effective",
-        "`common is None` (expert_location.py:94) is not seen to be true for a dense model",
-    ),
     "0.5.10-qwen32b-l40s-fp8-gemm-backend=cutlass": ("unknown", "which FP8 method a layer has is open"),
     "0.5.10-qwen32b-l40s-fp8-gemm-backend=deep_gemm": ("unknown", "which FP8 method a layer has is open"),
     "0.5.12.post1-glm45air-h100-fp8-gemm-backend=triton": (

@@ -10,6 +10,8 @@ from assay._value import Value
 CALLED_FACTS: Mapping[str, str] = {
     "torch.cuda.is_available": "cuda.available",
     "torch.cuda.device_count": "accelerator.count",
+    "torch.cuda._device_count_nvml": "accelerator.count",
+    "torch.cuda._is_compiled": "cuda.available",
     "torch.cuda.get_device_capability": "accelerator.capability",
     "torch.cuda.get_device_name": "accelerator.name",
     "pynvml.nvmlDeviceGetCudaComputeCapability": "accelerator.capability",
@@ -42,6 +44,8 @@ CALLED_CONSTANTS: Mapping[str, Any] = {
     "pynvml.nvmlShutdown": None,
     "pynvml.nvmlDeviceGetHandleByIndex": 0,
     "torch.distributed.is_available": True,
+    "torch.distributed.is_xccl_available": False,
+    "ray.is_initialized": False,
     "torch.distributed.is_initialized": False,
     "os.getpid": 4242,
     "os.cpu_count": 64,
@@ -57,7 +61,7 @@ ONLY_AT_START = frozenset(
         "os.getpid",
     }
 )
-"""Those of them that answer otherwise in a worker that serves."""
+"""What answers otherwise in a worker that serves, or is followed there in another way."""
 
 ABSENT = frozenset(
     {"torch.npu", "torch.hpu", "torch.musa", "torch.version.musa", "torch.mlu", "torch.version.npu"}
@@ -71,6 +75,9 @@ PRESENT = frozenset(
     {"torch.cuda", "torch.xpu", "torch.cpu", "torch.version.hip", "torch.version.cuda", "torch.backends.mps"}
 )
 """Attributes that torch has in every build."""
+
+OF_OTHER_ACCELERATORS = frozenset({"libtpu", "tpu_inference", "amdsmi", "habana_frameworks", "torch_npu"})
+"""Libraries that are only installed on machines with accelerators that are not NVIDIA's."""
 
 SYMBOLS = frozenset(
     f"torch.{name}"
@@ -100,6 +107,21 @@ SYMBOLS = frozenset(
     ]
 )
 """Opaque things that are equal only to themselves."""
+
+BYTES: Mapping[str, int] = {
+    f"torch.{name}": size
+    for size, names in {
+        1: "int8 uint8 bool float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz",
+        2: "float16 bfloat16 int16",
+        4: "float32 int32",
+        8: "float64 int64 complex64",
+    }.items()
+    for name in names.split()
+}
+"""Size of one number of a type."""
+
+NO_DTYPES = frozenset({"torch.dtype", "torch.device", "torch.Tensor"})
+"""Those of them that are no types of numbers."""
 
 SAME_SYMBOLS: Mapping[str, str] = {
     "torch.half": "torch.float16",
@@ -133,6 +155,84 @@ ALWAYS_INSTALLED = frozenset({"torch", "transformers", "triton", "numpy", "packa
 """What every engine imports before it looks at an option."""
 
 
+CLASSES: Mapping[str, frozenset[str]] = {
+    "torch.nn.Module": frozenset(
+        [
+            "T_destination",
+            "_apply",
+            "_call_impl",
+            "_compiled_call_impl",
+            "_get_backward_hooks",
+            "_get_backward_pre_hooks",
+            "_get_name",
+            "_load_from_state_dict",
+            "_maybe_warn_non_full_backward_hook",
+            "_named_members",
+            "_register_load_state_dict_pre_hook",
+            "_register_state_dict_hook",
+            "_replicate_for_data_parallel",
+            "_save_to_state_dict",
+            "_slow_forward",
+            "_version",
+            "_wrapped_call_impl",
+            "add_module",
+            "apply",
+            "bfloat16",
+            "buffers",
+            "call_super_init",
+            "children",
+            "compile",
+            "cpu",
+            "cuda",
+            "double",
+            "dump_patches",
+            "eval",
+            "extra_repr",
+            "float",
+            "forward",
+            "get_buffer",
+            "get_extra_state",
+            "get_parameter",
+            "get_submodule",
+            "half",
+            "ipu",
+            "load_state_dict",
+            "modules",
+            "mtia",
+            "named_buffers",
+            "named_children",
+            "named_modules",
+            "named_parameters",
+            "parameters",
+            "register_backward_hook",
+            "register_buffer",
+            "register_forward_hook",
+            "register_forward_pre_hook",
+            "register_full_backward_hook",
+            "register_full_backward_pre_hook",
+            "register_load_state_dict_post_hook",
+            "register_load_state_dict_pre_hook",
+            "register_module",
+            "register_parameter",
+            "register_state_dict_post_hook",
+            "register_state_dict_pre_hook",
+            "requires_grad_",
+            "set_extra_state",
+            "set_submodule",
+            "share_memory",
+            "state_dict",
+            "to",
+            "to_empty",
+            "train",
+            "type",
+            "xpu",
+            "zero_grad",
+        ]
+    ),
+}
+"""Classes of libraries, with all attributes that the class itself has, apart from `__names__`."""
+
+
 class Start(Value):
     """How an engine turns its command line into its arguments."""
 
@@ -156,6 +256,28 @@ class Start(Value):
     asked for or declared: `{option: value}`."""
     through: tuple[str, ...] = ()
     """Functions that only hand on what their caller declares or sets."""
+    from_namespace: bool = False
+    """True if the function is called with what the parser gives, not with the words."""
+    checks_before: tuple[tuple[str, str], ...] = ()
+    """Modules and functions that are called with what the parser gives before that; those that are there."""
+    check_arguments: tuple[tuple[str, str, str], ...] = ()
+    """Keyword arguments of `check`: name, module, and dotted name of the value in it."""
+    positional: tuple[str, str] = ("", "")
+    """The option that a word without a flag is for, and the one that its value goes to."""
+    outside: tuple[str, ...] = ()
+    """Modules of the tree that are copies of libraries, which are modelled."""
+    called_elsewhere: tuple[tuple[str, str], ...] = ()
+    """Modules and functions that call their argument in another process and give what it gives."""
+    caches: tuple[tuple[str, str], ...] = ()
+    """Modules and functions that look into files for what was worked out before: they find nothing."""
+    drawn: tuple[tuple[str, str], ...] = ()
+    """Modules and functions whose result differs from start to start."""
+    distribution: str = ""
+    """Under what name the package asks for its own version, where that counts."""
+    open_files: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For models whose names begin so, files that may lie there beside what the facts list."""
+    makes_settings: bool = False
+    """True if `check` makes the settings that the engine goes by: a tree of objects."""
     world_size: tuple[str, ...] = ()
     """Options whose product is the number of ranks of torch.distributed."""
     separate: tuple[str, ...] = ()
@@ -223,6 +345,29 @@ STARTS: Mapping[str, Start] = {
             ("sglang.srt.entrypoints.http_server", "launch_server"),
             ("sglang.srt.server", "launch_server"),
         ),
+    ),
+    "vllm": Start(
+        module="vllm.engine.arg_utils",
+        function="AsyncEngineArgs.from_cli_args",
+        record="AsyncEngineArgs",
+        from_namespace=True,
+        checks_before=(
+            ("vllm.entrypoints.openai.cli_args", "validate_parsed_serve_args"),
+            ("vllm.entrypoints.launchers.cli_args", "validate_parsed_serve_args"),
+        ),
+        check="create_engine_config",
+        check_arguments=(("usage_context", "vllm.usage.usage_lib", "UsageContext.OPENAI_API_SERVER"),),
+        positional=("model_tag", "model"),
+        outside=("vllm.third_party.pynvml",),
+        called_elsewhere=(("vllm.model_executor.models.registry", "_run_in_subprocess"),),
+        caches=tuple(
+            ("vllm.model_executor.models.registry", f"_LazyRegisteredModel.{name}")
+            for name in ("_load_modelinfo_from_cache", "_save_modelinfo_to_cache")
+        ),
+        drawn=tuple(("vllm.utils.network_utils", name) for name in ("_get_open_port", "get_open_ports_list")),
+        distribution="vllm",
+        open_files=(("mistralai/", ("params.json", "consolidated.safetensors")),),
+        makes_settings=True,
     ),
 }
 """By engine."""

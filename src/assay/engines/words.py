@@ -72,8 +72,9 @@ _DRAWN = {"sglang": frozenset({"random_seed"}), "vllm": frozenset({"instance_id"
 
 
 def is_followed(engine: Engine) -> bool:
-    """Whether assay follows what the start-up code of that engine does with its options, in any release."""
-    return engine.name in probes.STARTS
+    """Whether assay follows what that engine does with its options, and not only at its start."""
+    start = probes.STARTS.get(engine.name)
+    return start is not None and bool(start.serve)
 
 
 def settings_drawn_at_start(words: Sequence[str]) -> frozenset[str]:

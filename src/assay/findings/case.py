@@ -133,6 +133,11 @@ class Case:
         return f"{self.engine.name} {self.source.declarations.version}".strip()
 
     @property
+    def follows_workers(self) -> bool:
+        """Whether the engine is followed behind its start-up code."""
+        return self.present.base.serves
+
+    @property
     def present(self) -> Run:
         """The deployment's own command."""
         if None not in self._runs:

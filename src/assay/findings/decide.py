@@ -116,10 +116,11 @@ def _compared(case: Case, question: Question, other: Alternative) -> Finding:
     field = question.option.field
     before, after = (one.field(field), two.field(field)) if field else (None, None)
     found = changes(one, two, field)
-    if before and after and _was_reset(case, question, before, after):
+    is_kept = case.source.keeps_what_was_parsed(question.option.dest)
+    if before and after and not is_kept and _was_reset(case, question, before, after):
         summary = f"{named(question)} is reset to {quoted(after.value)}, as it is without it"
         return _overridden(question, two, after, summary, before=one, found=found)
-    if found.none and before is not None:
+    if found.none and before is not None and not is_kept:
         return _already(question, before, one, two)
     if _is_dead(case, question, found):
         return _dead(case, question, one, two)
@@ -253,6 +254,8 @@ def _set_anyway(question: Question, held: FieldValue) -> str:
 
 def _is_dead(case: Case, question: Question, found: Changes) -> bool:
     """Nothing names it, and setting it changed nothing but itself."""
+    if not case.follows_workers:
+        return False
     named_nowhere = not question.option.mentions and not case.source.declarations.unsearched
     return named_nowhere and _is_alone(question, found)
 
@@ -263,6 +266,8 @@ def _is_alone(question: Question, found: Changes) -> bool:
 
 def _only_namesakes(case: Case, question: Question, found: Changes) -> bool:
     """What bears its name is of something else, and setting it changed nothing but itself."""
+    if not case.follows_workers:
+        return False
     return _is_alone(question, found) and case.source.namesakes.only(question.option)
 
 

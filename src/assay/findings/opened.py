@@ -80,18 +80,18 @@ def open_deployment(
     return Opened(path=path, deployment=target.deployment, server=server, tree=tree, case=case)
 
 
-_FOLLOWED = "sglang-argparse"
-"""The idiom whose start-up code is followed."""
+_FOLLOWED = ("sglang-argparse", "vllm-config")
+"""The idioms whose start-up code is followed."""
 
 
 def _check_followed(server: Server, tree: Tree, declarations: Declarations) -> None:
     """Refuse an engine of which only the declarations are understood: every answer would be `unknown`."""
-    if declarations.idiom != _FOLLOWED:
+    if declarations.idiom not in _FOLLOWED:
         release = f"{server.engine.name} {tree.version or declarations.version}".strip()
         raise UnknownIdiom(
             f"the start-up code of {release} is written in a way that assay does not follow yet",
             hint="`assay lint` and `assay drift` read its options; "
-            "what they do in a deployment can be asked of SGLang up to 0.5.13.post1",
+            "what they do in a deployment can be asked of SGLang up to 0.5.13.post1 and of vLLM",
         )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from assay._value import Value
 from assay.engines import RANKS, area_of
+from assay.errors import UnknownIdiom
 from assay.findings.case import Case
 from assay.findings.decide import decide
 from assay.findings.draft import finding
@@ -81,7 +82,18 @@ class Triage(Value):
 
 
 def triage(case: Case, progress: Progress = no_progress) -> Triage:
-    """The findings on every option of the engine."""
+    """The findings on every option of the engine.
+
+    Raises:
+        UnknownIdiom: only the engine's start-up code is followed.
+    """
+    if not case.follows_workers:
+        raise UnknownIdiom(
+            f"what {case.version} does behind its start-up code is not followed yet: most options would be "
+            "`unknown`",
+            hint="`assay explain OPTION=VALUE` says what its start-up code makes of single options; "
+            "`assay lint` and `assay drift` read all of them",
+        )
     with uncollected():
         return _triage(case, progress)
 

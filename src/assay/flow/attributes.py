@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from assay.engines import probes
 from assay.flow import classes
 from assay.flow.interpreter import COMMAND_LINE, Interpreter
 from assay.flow.machine import same
@@ -40,8 +41,7 @@ def find(i: Interpreter, owner: Any, name: str) -> Any:
     if isinstance(owner, Unknown):
         return Unknown(owner.reason, ("attribute", owner.key, name))
     if isinstance(owner, ModuleValue):
-        found = i.modules.imported(owner.name, name)
-        return Unknown(f"{name} of a module") if found is MISSING and name.startswith("__") else found
+        return _of_tree_module(i, owner, name)
     if isinstance(owner, Class):
         return _of_class(i, owner, name)
     if isinstance(owner, Member):
@@ -54,6 +54,13 @@ def find(i: Interpreter, owner: Any, name: str) -> Any:
     if isinstance(owner, Function | Wrapped | Bound | Partial | Native):
         return _of_function(owner, name)
     return i.outside.native_attribute(i, owner, name)
+
+
+def _of_tree_module(i: Interpreter, owner: ModuleValue, name: str) -> Any:
+    if name == "__dict__" and i.machine.strict is None:
+        return Unknown(f"all names of {owner.name}")
+    found = i.modules.imported(owner.name, name)
+    return Unknown(f"{name} of a module") if found is MISSING and name.startswith("__") else found
 
 
 def get(i: Interpreter, owner: Any, name: str) -> Any:
@@ -97,7 +104,7 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
     value = classes.class_attribute(cls, name)
     if value is not MISSING:
         return _bound(i, value, owner, cls)
-    special = i.outside.instance_attribute(i, owner, name)
+    special = _of_a_library(i, owner, name)
     if special is not MISSING:
         return special
     fallback = classes.class_attribute(cls, "__getattr__")
@@ -108,6 +115,13 @@ def _of_instance(i: Interpreter, owner: Instance, name: str) -> Any:
             f"attribute {name} of {cls.name}, whose base is not modelled", ("attribute", id(owner), name)
         )
     return MISSING
+
+
+def _of_a_library(i: Interpreter, owner: Instance, name: str) -> Any:
+    """What a class from outside that the object's class derives from gives it."""
+    if classes.CONTENTS in owner.attributes:
+        return i.outside.native_attribute(i, owner.attributes[classes.CONTENTS], name)
+    return i.outside.instance_attribute(i, owner, name)
 
 
 def _whole(i: Interpreter, owner: Instance) -> dict[str, Any]:
@@ -194,10 +208,12 @@ def _of_class(i: Interpreter, owner: Class, name: str) -> Any:
     if name in ("__name__", "__qualname__"):
         return owner.name
     if name in _OF_CLASSES:
-        return i.outside.class_attribute(i, owner, name)
+        modelled = name == "__mro__" and all(base in probes.CLASSES for base in owner.open_bases)
+        line = tuple(base for base in owner.line if isinstance(base, Class | type)) if modelled else ()
+        return line or i.outside.class_attribute(i, owner, name)
     if owner.is_enum and name == "__members__":
         return i.outside.made_dict({each.name: each for each in classes.members(owner)})
-    if owner.is_open:
+    if classes.may_have(owner, name):
         return Unknown(
             f"attribute {name} of {owner.name}, whose base is not modelled", ("attribute", id(owner), name)
         )
@@ -227,6 +243,8 @@ def _of_function(owner: Any, name: str) -> Any:
         return owner.name
     if name == "__doc__":
         return None
+    if name == "__func__" and isinstance(owner, Function | Bound):
+        return owner.function if isinstance(owner, Bound) else MISSING
     if name in ("cache_clear", "cache_info") and isinstance(owner, Wrapped):
         return Native(name, lambda i: _clear(i, owner))
     if name == "__wrapped__" and isinstance(owner, Wrapped):
@@ -345,6 +363,8 @@ def above(i: Interpreter, owner: Class, receiver: Any, name: str) -> Any:
                 inner = found.function if isinstance(found, Wrapped) else found
                 return Bound(inner, receiver)
             return _bound(i, found, receiver, receiver.cls)
+    if isinstance(receiver, Instance) and classes.CONTENTS in receiver.attributes:
+        return i.outside.native_attribute(i, receiver.attributes[classes.CONTENTS], name)
     if name in ("__init__", "__init_subclass__", "__post_init__"):
         return Native(name, lambda _i, *_arguments, **_keywords: None)
     if name == "__setattr__":

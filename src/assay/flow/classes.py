@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from assay.engines import probes
 from assay.flow.interpreter import Interpreter
 from assay.flow.values import (
     MISSING,
     Bound,
     Class,
+    Decorated,
     External,
     Frame,
     Function,
@@ -39,13 +41,20 @@ _COLLECTIONS = {
 _PLAIN_ENUMS = {"enum.IntEnum": int, "enum.StrEnum": str, "enum.IntFlag": int}
 
 
+_PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
+_ASKS_FOR = "\0asks for"
+"""Attribute of a protocol: the names that it asks for."""
+CONTENTS = "\0contents"
+"""Attribute of an object of a class that derives from dict: what it holds."""
+
+
 class FieldSpec:
     """`dataclasses.field(…)`."""
 
-    __slots__ = ("default", "factory")
+    __slots__ = ("default", "factory", "init")
 
-    def __init__(self, default: Any, factory: Any) -> None:
-        self.default, self.factory = default, factory
+    def __init__(self, default: Any, factory: Any, *, init: bool = True) -> None:
+        self.default, self.factory, self.init = default, factory, init
 
 
 STRUCT = "msgspec.Struct"
@@ -60,19 +69,25 @@ def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:
     """The class that a definition makes."""
     made = Class(node.name, frame.module)
     made.is_record = f"{frame.module.file}:{node.name}" == i.record_class
-    is_tuple = False
+    is_tuple = is_protocol = False
     for base in node.bases:
         found = i.force(i.evaluate(base, frame))
         is_tuple = is_tuple or getattr(found, "dotted", "") == "typing.NamedTuple"
+        is_protocol = is_protocol or getattr(found, "dotted", "") in _PROTOCOLS
         _add_base(made, found)
     body = Frame(frame.module, frame if frame is not frame.module.frame else None)
     body.is_class = True
     for statement in node.body:
         i.execute(statement, body)
+    for (where, dotted), given in i.modules.given.items():
+        if where == frame.module.name and dotted.startswith(f"{node.name}."):
+            body.names[dotted.partition(".")[2]] = given
+    if is_protocol:
+        body.names[_ASKS_FOR] = _members_of(node, made)
     made.attributes = body.names
     made.origins = body.origins
     for value in body.names.values():
-        _own(value, made)
+        _own(value, made, node)
     if made.is_enum:
         _make_members(made)
     _set_names(i, made)
@@ -88,11 +103,35 @@ def is_struct(cls: Class) -> bool:
     return any(isinstance(base, Library) and base.dotted == STRUCT for base in cls.line)
 
 
+def _members_of(node: ast.ClassDef, made: Class) -> frozenset[str]:
+    """The names that an object must have to be an instance of a protocol."""
+    inherited = (base.attributes.get(_ASKS_FOR, ()) for base in made.line[1:] if isinstance(base, Class))
+    own = {
+        target.id
+        for each in node.body
+        for target in (each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)])
+        if isinstance(target, ast.Name)
+    } | {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return frozenset(own.union(*inherited))
+
+
+def _fits(i: Interpreter, value: Any, protocol: Class) -> bool | Unknown:
+    """Whether an object or class has all that a protocol asks for."""
+    for name in sorted(protocol.attributes[_ASKS_FOR]):
+        found = i.force(i.attribute(value, name))
+        if isinstance(found, Unknown) and not isinstance(found, Decorated):
+            return Unknown(found.reason, ("fits", found.key), "bool")
+        if found is MISSING:
+            return False
+    return True
+
+
 def _add_base(made: Class, base: Any) -> None:
     if isinstance(base, Class):
         made.line = [*made.line, *(each for each in base.line if each not in made.line)]
         made.is_open |= base.is_open
         made.is_data |= base.is_data
+        made.open_bases |= base.open_bases
         made.is_enum |= base.is_enum
         if base.fields is not None and made.fields is None:
             made.fields = None
@@ -105,17 +144,30 @@ def _add_base(made: Class, base: Any) -> None:
             made.line.append(_COLLECTIONS[base.dotted])
         known = base.dotted in _WITHOUT_ATTRIBUTES or base.dotted in _ENUMS or base.dotted in _COLLECTIONS
         made.is_open |= not known
+        made.open_bases |= frozenset() if known else {base.dotted}
     elif isinstance(base, Library | type):
         made.line.append(base)
     else:
         made.is_open = made.is_open or not isinstance(base, Symbol)
+        made.open_bases |= frozenset() if isinstance(base, Symbol) else {""}
 
 
-def _own(value: Any, owner: Class) -> None:
+def may_have(cls: Class, name: str) -> bool:
+    """Whether a base that is not known may give a class that attribute."""
+    if not cls.is_open or not cls.open_bases or name.startswith("__"):
+        return cls.is_open
+    return any(name in probes.CLASSES.get(base, (name,)) for base in cls.open_bases)
+
+
+def _own(value: Any, owner: Class, definition: ast.ClassDef) -> None:
     while isinstance(value, Wrapped | Bound):
         value = value.function
     if isinstance(value, Function) and value.owner is None:
         value.owner = owner
+        if value.closure is not None and value.node not in definition.body:
+            for inner in value.closure.names.values():  # a decorator put another function around it
+                if isinstance(inner, Function) and inner.node in definition.body:
+                    inner.owner = inner.owner or owner
 
 
 def _make_members(made: Class) -> None:
@@ -146,7 +198,7 @@ def class_attribute(cls: Any, name: str) -> Any:
     for base in cls.line if isinstance(cls, Class) else [cls]:
         if isinstance(base, Class | Library) and name in base.attributes:
             return base.attributes[name]
-        if isinstance(base, type) and base is not object and name in _EXCEPTION_METHODS:
+        if isinstance(base, type) and name in _EXCEPTION_METHODS and issubclass(base, BaseException):
             return _EXCEPTION_METHODS[name]
     return MISSING
 
@@ -157,27 +209,37 @@ def make_dataclass(i: Interpreter, cls: Class) -> Class:
     return cls
 
 
-def _take_fields(cls: Class, definition: ast.ClassDef | None) -> None:
+def _take_fields(cls: Class, node: ast.ClassDef | None) -> None:
     fields: dict[str, Any] = {}
+    only: dict[str, Any] = {}
     for base in reversed(cls.line):
         if isinstance(base, Class) and base is not cls and base.fields is not None:
             fields.update(base.fields)
-    for statement in definition.body if definition is not None else []:
+            only.update(base.init_only)
+    for statement in node.body if node is not None else []:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if "ClassVar" in ast.unparse(statement.annotation):
                 continue
             name = statement.target.id
-            fields[name] = cls.attributes.get(name, MISSING)
-            if isinstance(fields[name], FieldSpec):
+            into = only if _is_init_only(statement.annotation) else fields
+            into[name] = cls.attributes.get(name, MISSING)
+            if isinstance(into[name], FieldSpec):
                 cls.attributes.pop(name, None)
-                if fields[name].default is not MISSING:
-                    cls.attributes[name] = fields[name].default
-    cls.fields = list(fields.items())
+                if into[name].default is not MISSING:
+                    cls.attributes[name] = into[name].default
+    cls.fields, cls.init_only = list(fields.items()), list(only.items())
 
 
-def definition(_i: Interpreter, cls: Class) -> Any:
-    """The statement that defines a class, or None if it cannot be found."""
-    for node in ast.walk(cls.module.module.tree) if cls.name not in cls.module.pending else ():
+def _is_init_only(annotation: ast.expr) -> bool:
+    """Whether a field is only an argument of `__init__` that `__post_init__` gets."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return "InitVar" in (getattr(head, "id", ""), getattr(head, "attr", ""))
+
+
+def definition(_i: Interpreter, cls: Class) -> ast.ClassDef | None:
+    """Where a class stands in its module."""
+    begun = all(each in cls.module.done for each in cls.module.pending.get(cls.name, ()))
+    for node in ast.walk(cls.module.module.tree) if begun else ():
         if isinstance(node, ast.ClassDef) and node.name == cls.name:
             return node
     return None
@@ -201,10 +263,20 @@ def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict
         return _member(i, cls, arguments)
     if isinstance(class_attribute(cls, "__new__"), Function | Wrapped):
         i.machine.passed_over(f"{cls.name} makes its own objects")
-    if collection(cls) in (dict, list, set):
-        i.machine.passed_over(f"{cls.name} is a collection")
     note_built(i, cls)
     made = Instance(cls)
+    if collection(cls) in (dict, list, set):
+        if i.machine.strict is not None or collection(cls) is not dict:
+            i.machine.passed_over(f"{cls.name} is a collection")
+        elif class_attribute(cls, "__init__") is MISSING:
+            made.attributes[CONTENTS] = i.call(i.outside.builtin("dict") or dict, arguments, keywords)
+            return made
+    _set_up(i, made, arguments, keywords)
+    return made
+
+
+def _set_up(i: Interpreter, made: Instance, arguments: list[Any], keywords: dict[str, Any]) -> None:
+    cls = made.cls
     begin = class_attribute(cls, "__init__")
     if cls.fields is not None and "__init__" not in cls.attributes:
         _fill(i, made, cls, arguments, keywords)
@@ -216,7 +288,6 @@ def instantiate(i: Interpreter, cls: Class, arguments: list[Any], keywords: dict
         made.attributes.update(keywords)
     elif cls.is_open and (arguments or keywords):
         i.machine.passed_over(f"{cls.name} is set up by a base that is not known")
-    return made
 
 
 def _member(i: Interpreter, cls: Class, arguments: list[Any]) -> Any:
@@ -240,22 +311,28 @@ def _fill(i: Interpreter, made: Instance, cls: Class, arguments: list[Any], keyw
     fields = cls.fields or []
     given = dict(zip((name for name, _ in fields), arguments, strict=False)) | keywords
     for name, default in fields:
-        if name in given:
-            value = given.pop(name)
-        elif isinstance(default, FieldSpec):
-            value = i.call(default.factory, [], {}) if default.factory is not MISSING else default.default
-        else:
-            value = default
-        if value is MISSING:
-            raise i.error(TypeError, f"__init__() missing required argument: {name!r}")
-        i.machine.put(made.attributes, name, adopt(value))
+        i.machine.put(made.attributes, name, _filling(i, name, default, given))
+    handed = [_filling(i, name, default, given) for name, default in cls.init_only]
     if given:
         raise i.error(TypeError, f"__init__() got an unexpected keyword argument {next(iter(given))!r}")
     after = class_attribute(cls, "__post_init__")
     if after is not MISSING:
         i.outside.begins(i, made)
-        i.call(after, [made], {})
+        i.call(after, [made, *handed], {})
         i.outside.has_begun(i, made)
+
+
+def _filling(i: Interpreter, name: str, default: Any, given: dict[str, Any]) -> Any:
+    """What a field is filled with."""
+    if name in given:
+        value = given.pop(name)
+    elif isinstance(default, FieldSpec):
+        value = i.call(default.factory, [], {}) if default.factory is not MISSING else default.default
+    else:
+        value = default
+    if value is MISSING:
+        raise i.error(TypeError, f"__init__() missing required argument: {name!r}")
+    return adopt(value)
 
 
 def matches(i: Interpreter, error: Any, handled: Any) -> bool:
@@ -289,6 +366,9 @@ def is_instance(i: Interpreter, value: Any, cls: Any) -> Any:
             if is_plain and isinstance(cls, External)
             else Unknown(cls.reason, ("isinstance", id(value), cls.key))
         )
+    if isinstance(cls, Class) and _ASKS_FOR in cls.attributes and isinstance(value, Class | Instance):
+        line = value.line if isinstance(value, Class) else getattr(value.cls, "line", ())
+        return (cls in line and isinstance(value, Instance)) or _fits(i, value, cls)
     if isinstance(value, Instance | Member):
         line = value.cls.line if isinstance(value.cls, Class) else [value.cls]
         if cls in line or any(
@@ -299,7 +379,9 @@ def is_instance(i: Interpreter, value: Any, cls: Any) -> Any:
         return Unknown(f"bases of {value.cls.name}") if is_open else cls is object
     if isinstance(cls, type):
         return isinstance(value, cls)
-    return False
+    if isinstance(cls, Symbol) and isinstance(value, Symbol):
+        return cls.dotted == "torch.dtype" and value.dotted in probes.SYMBOLS - probes.NO_DTYPES
+    return isinstance(cls, Native) and cls.name == "type" and isinstance(value, Class | type)
 
 
 def _exception_text(_i: Interpreter, error: Instance) -> Any:

@@ -78,9 +78,14 @@ class Baseline:
             sys.setrecursionlimit(limit)
 
     @property
+    def serves(self) -> bool:
+        """Whether the engine is followed behind its start-up code: into workers, loops and routes."""
+        return bool(probes.STARTS[self._source.engine].serve)
+
+    @property
     def failure(self) -> Difference | None:
         """The line at which a worker of A surely stops, if there is one."""
-        if self._record is None or self.resolution.status == "rejected":
+        if self._record is None or self.resolution.status == "rejected" or not self.serves:
             return None
         with self._standing() as engine:
             return Explainer(engine).failure()
@@ -88,7 +93,7 @@ class Baseline:
     @property
     def write_backs(self) -> tuple[WriteBack, ...]:
         """Options that A's running engine sets itself."""
-        if self._record is None or self.resolution.status == "rejected":
+        if self._record is None or self.resolution.status == "rejected" or not self.serves:
             return ()
         with self._standing() as engine:
             return Explainer(engine).write_backs()
@@ -154,6 +159,8 @@ class Alternative:
         """
         if self._kept is None or self.base.resolution.status == "rejected":
             return Difference(outcome="open", open_atoms=("one of the two runs has no arguments",))
+        if not self.base.serves:
+            return Difference(outcome="open", open_atoms=("what reads it behind start-up code",))
         return self.base.difference(*self._kept, fields)
 
 

@@ -64,22 +64,29 @@ class ModuleStates:
         self._call = call
         self.replaced: Mapping[str, frozenset[str]] = {}
         """By module, names that functions of other modules replace."""
+        self.outside: frozenset[str] = frozenset()
+        """Modules of the tree that count as libraries."""
+        self.given: dict[tuple[str, str], Any] = {}
+        """By module and name, what stands in the place of a definition."""
         self._states: dict[str, ModuleState | None] = {}
         self._has: dict[str, bool] = {}
 
     def has(self, name: str) -> bool:
         """Whether the tree holds that module or package."""
         if name not in self._has:
-            self._has[name] = self.modules.has(name)
+            self._has[name] = name not in self.outside and self.modules.has(name)
         return self._has[name]
 
     def state(self, name: str) -> ModuleState | None:
         """The module of that name, or None if the tree has none or it cannot be parsed."""
         if name not in self._states:
             module = self.modules.module(name)
-            self._states[name] = (
-                ModuleState(module, self.replaced.get(name, frozenset())) if module is not None else None
-            )
+            state = ModuleState(module, self.replaced.get(name, frozenset())) if module is not None else None
+            for (where, given), value in self.given.items():
+                if state is not None and where == name and given in state.pending:
+                    del state.pending[given]
+                    state.frame.names[given] = value
+            self._states[name] = state
         return self._states[name]
 
     def lookup(self, state: ModuleState, name: str) -> Any:

@@ -209,6 +209,8 @@ def get_item(i: Interpreter, owner: Any, key: Any) -> Any:
         return i.outside.item(i, owner, key)
     if type(owner) is Declared:
         return log.item(i, owner, key)
+    if isinstance(owner, type):
+        return owner
     value = i.lift(lambda a, b: a[b], owner, key, label="[]")
     return i.force(value)
 
@@ -255,7 +257,7 @@ def delete_item(i: Interpreter, owner: Any, key: Any) -> None:
 def binary_method(i: Interpreter, op: ast.operator, left: Any, right: Any) -> Any:
     """What an operator does with an object, or `MISSING` if its method is not the program's own."""
     left, right = i.force(left), i.force(right)
-    if isinstance(op, ast.BitOr) and any(isinstance(each, type | Class) for each in (left, right)):
+    if isinstance(op, ast.BitOr) and any(isinstance(each, type | Class | Symbol) for each in (left, right)):
         return (left, right)
     if isinstance(left, Instance):
         name = {ast.Div: "__truediv__", ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}.get(

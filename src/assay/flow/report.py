@@ -23,10 +23,22 @@ from assay.flow.resolution import (
     Rejection,
     Write,
 )
-from assay.flow.values import MISSING, Choice, Class, External, Instance, Member, Raised, Symbol, Unknown
+from assay.flow.values import (
+    MISSING,
+    OPENED,
+    Choice,
+    Class,
+    External,
+    Instance,
+    Member,
+    Raised,
+    Symbol,
+    Unknown,
+)
 from assay.source import Parsed, Site
 
 MAX_GUARDS = 40
+MAX_SETTINGS_DEPTH = 4
 _NOT_PLAIN = object()
 
 
@@ -45,6 +57,24 @@ class Reporter:
         cls = record.cls
         names = [name for name, _ in cls.fields] if isinstance(cls, Class) and cls.fields is not None else []
         return tuple(self.field(name, held(self.i, record, name)) for name in names)
+
+    def settings(self, record: Instance, made: Instance | None) -> tuple[FieldValue, ...]:
+        """Every option of the record, then the settings that were made of it: `cache_config.block_size`.
+
+        Of an option and a setting with one name, the setting.
+        """
+        found = {each.name: each for each in self.fields(record)}
+        found |= {each.name: each for each in (self._below("", made, 0) if made is not None else ())}
+        return tuple(found.values())
+
+    def _below(self, prefix: str, owner: Instance, depth: int) -> Iterable[FieldValue]:
+        for name, _ in owner.cls.fields:
+            value = self.i.force(owner.attributes.get(name, MISSING))
+            inner = isinstance(value, Instance) and isinstance(value.cls, Class)
+            if inner and value.cls.fields is not None and depth < MAX_SETTINGS_DEPTH:
+                yield from self._below(f"{prefix}{name}.", value, depth + 1)
+            elif value is not MISSING:
+                yield self.field(f"{prefix}{name}", value)
 
     def field(self, name: str, value: Any) -> FieldValue:
         """One option that holds this value."""
@@ -206,6 +236,8 @@ def reason_of(value: Any) -> str:
         return f"depends on: {value.test.reason}"
     if isinstance(value, Unknown):
         return value.reason
+    if type(value) in OPENED.values():
+        return "a collection that differs between paths"
     if isinstance(value, list | tuple):
         return next((reason_of(each) for each in value if plain(each) is _NOT_PLAIN), "a list")
     if isinstance(value, dict):

@@ -24,6 +24,7 @@ def with_requirements(facts: Facts, root: Path, engine: str) -> Facts:
     if facts.libraries_are_complete:
         return facts
     found: dict[str, Fact] = {}
+    lowest: list[Fact] = []
     for text, where in _requirements(root, engine):
         try:
             need = Requirement(text)
@@ -33,10 +34,14 @@ def with_requirements(facts: Facts, root: Path, engine: str) -> Facts:
             continue
         name = canonicalize_name(need.name)
         pin = next((each.version for each in need.specifier if each.operator == "=="), None)
+        pin = pin and pin.partition("+")[0]  # `+cpu` is this build's, not the deployment's
         fact = library_fact(name, pin, f"{where} requires {text}"[:200])
         if facts.find(fact.name) is None:
             found.setdefault(name, fact)
-    added = [*found.values(), *_of_torch(facts, found.get("torch"))]
+            least = next((each.version for each in need.specifier if each.operator == ">="), None)
+            if pin is None and least is not None:
+                lowest.append(Fact(name=f"at_least:{name}", value=least, source=fact.source))
+    added = [*found.values(), *lowest, *_of_torch(facts, found.get("torch"))]
     return msgspec.structs.replace(facts, facts=(*facts.facts, *added)) if added else facts
 
 

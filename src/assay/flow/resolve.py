@@ -12,6 +12,7 @@ import msgspec
 from assay.engines import engine_named, probes
 from assay.facts import Facts
 from assay.flow import attributes, calls, expressions, statements
+from assay.flow.classes import FieldSpec
 from assay.flow.handing import Filled, filled
 from assay.flow.interpreter import NATIVE_FAULTS, Interpreter
 from assay.flow.namesakes import Namesakes
@@ -19,10 +20,21 @@ from assay.flow.outside import Outside
 from assay.flow.outside.standard_library import NAMESPACE
 from assay.flow.precedent import Covered, Ended, Keep, Precedent
 from assay.flow.replacing import replaced_names
-from assay.flow.report import Reporter
+from assay.flow.report import Reporter, asked_in
 from assay.flow.requirements import with_requirements
 from assay.flow.resolution import Phase, Rejection, Resolution
-from assay.flow.values import MISSING, Instance, OutOfFuel, Raised, Touched, Unknown, VList, adopt_all
+from assay.flow.setting_up import read_as_parsed, set_up, with_itself
+from assay.flow.values import (
+    MISSING,
+    Class,
+    Instance,
+    OutOfFuel,
+    Raised,
+    Touched,
+    Unknown,
+    VList,
+    adopt_all,
+)
 from assay.source import ArgumentWord, Declarations, Modules, Parsed, ReadConfig, Sites, parse
 
 FUEL = 400_000
@@ -49,9 +61,11 @@ class EngineSource:
         """An interpreter under these facts, with the modules that it evaluated before."""
         key = msgspec.json.encode(facts)
         if self._interpreter is None or key != self._facts:
-            known = with_requirements(facts, self.root, self.engine)
+            own = with_itself(facts, self.engine, self.declarations.version)
+            known = with_requirements(own, self.root, self.engine)
             self._facts, self._interpreter = key, make_interpreter(self.modules, known, self.engine)
             start = probes.STARTS[self.engine]
+            set_up(self._interpreter.modules, start)
             self._interpreter.modules.replaced = self._replaced
             self._interpreter.record_class = f"{start.module.replace('.', '/')}.py:{start.record}"
         return self._interpreter
@@ -62,6 +76,14 @@ class EngineSource:
         start = probes.STARTS[self.engine]
         package = start.module.partition(".")[0]
         return Sites(self.modules, package, under="/".join(start.module.split(".")[:-1]))
+
+    def keeps_what_was_parsed(self, name: str) -> bool:
+        """Whether some line may read that option where the parser left it, past the record."""
+        return probes.STARTS[self.engine].from_namespace and not self._read_as_parsed.isdisjoint({name, "*"})
+
+    @functools.cached_property
+    def _read_as_parsed(self) -> frozenset[str]:
+        return read_as_parsed(Sites(self.modules, probes.STARTS[self.engine].module.partition(".")[0]))
 
     @functools.cached_property
     def _replaced(self) -> Mapping[str, frozenset[str]]:
@@ -142,6 +164,7 @@ class _Run:
         self.rejected: tuple[Phase, Raised] | None = None
         self.spent = False
         self.record: Instance | None = None
+        self.settings: Instance | None = None
 
     def resolution(self, keep: Keep | None = None) -> Resolution:
         """Run, report, and undo what the run changed; `keep` is called before that."""
@@ -203,9 +226,11 @@ class _Run:
         if self.rejected is None and not self.spent and self.start.check and resolved is not None:
             self.phase = "check"
             self._guarded(self._check)
+            if self.start.makes_settings:
+                fields = reporter.settings(resolved, self.settings)
         report = self._report(reporter, fields, before)
         comes_last = left == i.outside.fuel_left and resolved is i.outside.record
-        usable = comes_last and not self.spent and self.rejected is None
+        usable = comes_last and not self.spent and self.rejected is None and not self.start.makes_settings
 
         def precedent() -> Precedent | None:
             return (
@@ -227,7 +252,11 @@ class _Run:
     def _start(self) -> None:
         i = self.i
         i.outside.namespace = self._namespace()
-        made = self._call(VList(self.words))
+        for module, name in self.start.checks_before:
+            found = self._named(module, name)
+            if found is not MISSING:
+                i.call(found, [i.outside.namespace], {})
+        made = self._call(i.outside.namespace if self.start.from_namespace else VList(self.words))
         if made is MISSING:
             i.machine.gap(f"{self.start.module}.{self.start.function} is not there")
             self.spent = True
@@ -257,29 +286,45 @@ class _Run:
             self.spent = True
             i.machine.gap(f"what {module}.{name} gives is not known")
 
-    def _call(self, words: VList) -> Any:
+    def _call(self, words: Any) -> Any:
         """What the program makes of these words; `MISSING` if there is no such function."""
-        i = self.i
-        state = i.modules.state(self.start.module)
-        function = i.modules.lookup(state, self.start.function) if state is not None else MISSING
-        return MISSING if function is MISSING else i.force(i.call(function, [words], {}))
+        function = self._named(self.start.module, self.start.function)
+        return MISSING if function is MISSING else self.i.force(self.i.call(function, [words], {}))
+
+    def _named(self, module: str, dotted: str) -> Any:
+        """`module.dotted` of the tree, or `MISSING`."""
+        state = self.i.modules.state(module)
+        first, _, rest = dotted.partition(".")
+        found = self.i.modules.lookup(state, first) if state is not None else MISSING
+        for name in rest.split(".") if rest else ():
+            found = attributes.find(self.i, found, name) if found is not MISSING else MISSING
+        return found
 
     def _check(self) -> None:
         method = attributes.find(self.i, self.record, self.start.check)
         if method is not MISSING:
-            self.i.call(method, [], {})
+            more = {name: self._named(module, dotted) for name, module, dotted in self.start.check_arguments}
+            made = self.i.force(self.i.call(method, [], more))
+            self.settings = made if isinstance(made, Instance) else None
 
     def _namespace(self) -> Instance:
         made = Instance(NAMESPACE)
         for name, constant in self.parsed.namespace.items():
             made.attributes[name] = adopt_all(constant.value) if constant.known else self._default(name)
+        word, option = self.start.positional
+        if made.attributes.get(word) is not None:
+            made.attributes[option] = made.attributes[word]
         return made
 
     def _default(self, name: str) -> Any:
         """The default of an option that the room `source` could not tell: the record's own."""
-        state = self.i.modules.state(self.start.module)
-        record = self.i.modules.lookup(state, self.start.record) if state is not None else MISSING
+        if name in asked_in(self.parsed):
+            return Unknown(f"the value of {name}", ("asked", name))
+        record = self.i.force(self._named(self.start.module, self.start.record))
         found = attributes.find(self.i, record, name) if record is not MISSING else MISSING
+        spec = dict(record.fields or ()).get(name) if isinstance(record, Class) else None
+        if found is MISSING and isinstance(spec, FieldSpec) and spec.factory is not MISSING:
+            return self.i.call(spec.factory, [], {})
         return (
             Unknown(f"the default of {name}", ("default", name)) if found is MISSING else self.i.force(found)
         )

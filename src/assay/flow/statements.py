@@ -83,6 +83,12 @@ def _expr(i: Interpreter, node: ast.Expr, frame: Frame) -> Any:
     if isinstance(node.value, ast.Yield):
         value = evaluate(i, node.value.value, frame) if node.value.value else None
         return frame.yielded(value) if frame.yielded else None
+    if isinstance(node.value, ast.YieldFrom) and frame.yielded:
+        found = operations.elements(i, evaluate(i, node.value.value, frame))
+        for each in [found] if isinstance(found, Unknown) else found:
+            frame.yielded(each)
+        if not isinstance(found, Unknown):
+            return None
     if not isinstance(node.value, ast.Constant):
         _reading(i, node.value, frame)
     return None

@@ -314,10 +314,11 @@ class Function:
 class Wrapped:
     """A function under a decorator that is modelled: `cache`, `property`, `static`, `class`, `context`."""
 
-    __slots__ = ("function", "kind", "origins", "store")
+    __slots__ = ("function", "kind", "note", "origins", "store")
 
     def __init__(self, kind: str, function: Any) -> None:
         self.kind, self.function = kind, function
+        self.note: Any = None  # what a library keeps of it
         self.store: dict[Any, Any] = Remembered()
         self.origins: dict[Any, Origin] = Remembered()
 
@@ -364,25 +365,26 @@ class Class:
     __slots__ = (
         "attributes",
         "fields",
-        "is_data",
-        "is_enum",
-        "is_open",
-        "is_record",
+        "init_only",
+        *("is_data", "is_enum", "is_open", "is_record"),
         "line",
         "module",
         "name",
+        "open_bases",
         "origins",
     )
 
     def __init__(self, name: str, module: ModuleState) -> None:
-        self.name = name
-        self.module = module
+        self.name, self.module = name, module
+        self.open_bases: frozenset[str] = frozenset()  # those that are not known; "" for one without a name
         self.attributes: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
         self.line: list[Any] = [self]
         """The class and its bases, nearest first: classes, native types, libraries."""
         self.fields: list[tuple[str, Any]] | None = None
         """Name and default of each field, if it is a dataclass."""
+        self.init_only: list[tuple[str, Any]] = []
+        """Likewise what is only handed to `__post_init__`."""
         self.is_open = False
         """True if some base is not known, so that it may have any attribute."""
         self.is_data = False

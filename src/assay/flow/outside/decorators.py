@@ -58,9 +58,15 @@ def _dataclass(i: Interpreter, cls: Any = None, **_keywords: Any) -> Any:
 
 
 def _field(
-    _i: Interpreter, *, default: Any = MISSING, default_factory: Any = MISSING, **_keywords: Any
+    i: Interpreter,
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    init: Any = True,
+    **_keywords: Any,
 ) -> Any:
-    return classes.FieldSpec(default, default_factory)
+    given = [MISSING if i.force(each) is NO_DEFAULT else each for each in (default, default_factory)]
+    return classes.FieldSpec(*given, init=i.force(init) is not False)
 
 
 _FIELD = Library("dataclasses.Field", {})
@@ -172,6 +178,10 @@ NAMES: dict[str, Any] = {
     "typing.cast": Native("cast", lambda _i, _t, v: v),
     "typing.overload": Native("overload", identity),
     "typing.final": Native("final", identity),
+    "typing.dataclass_transform": Native("dataclass_transform", _given_back),
+    "typing_extensions.dataclass_transform": Native("dataclass_transform", _given_back),
+    "typing.runtime_checkable": Native("runtime_checkable", identity),
+    "typing_extensions.runtime_checkable": Native("runtime_checkable", identity),
     "typing.TYPE_CHECKING": False,
     "typing.List": list,
     "typing.Dict": dict,

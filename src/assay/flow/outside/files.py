@@ -28,6 +28,8 @@ def path_method(path: PurePosixPath, name: str) -> Any:
         return Native(name, lambda inner: _exists(inner, str(path), name))
     if name in ("open", "read_text", "read_bytes"):
         return Native(name, lambda i, *_a, **_k: i.outside.opened(i, str(path)))
+    if name in ("rglob", "glob", "iterdir"):
+        return Native(name, lambda i, pattern="*": i.lift(lambda each: _listed(i, path, each), pattern))
     if name in ("resolve", "expanduser", "absolute"):
         return Native(name, lambda _i: Unknown(f"where {path} is", ("absolute", str(path))))
     return (
@@ -47,7 +49,15 @@ def _exists(i: Interpreter, path: Any, how: str) -> Any:
         return how != "is_file" and _is_folder(i)
     if i.outside.facts.find(f"model:{folder}") is not None and name:
         return _lies_there(i, name, path, how)
+    if is_of_the_tree(i, path):
+        return how != "is_dir"
     return Unknown(f"whether {path} exists", ("exists", path), "bool")
+
+
+def is_of_the_tree(i: Interpreter, path: str) -> bool:
+    """Whether a path is that of a module of the tree."""
+    name = path.removesuffix(".py").strip("/").replace("/", ".")
+    return path.endswith(".py") and bool(i.modules.has(name))
 
 
 def _is_folder(i: Interpreter) -> Any:
@@ -92,6 +102,17 @@ def _cached_file(i: Interpreter, folder: Any, name: Any, *_rest: Any, **options:
     if there is not True and i.force(options.get("_raise_exceptions_for_missing_entries", True)) is not False:
         raise i.error(OSError, f"{folder} does not appear to have a file named {name}")
     return path if there is True else None
+
+
+def _listed(i: Interpreter, folder: PurePosixPath, pattern: str) -> Any:
+    """The files in a model's folder whose names match, where all are known."""
+    facts = i.outside.facts
+    found = [folder / name for name in facts.model_files if PurePosixPath(name).match(pattern)]
+    may_be = any(PurePosixPath(name).match(pattern) for name in facts.open_files)
+    weights = not found and pattern.endswith((".safetensors", ".bin", ".pt", ".gguf"))  # every model has some
+    if facts.find(f"model:{folder}") is None or not facts.files_are_complete or may_be or weights:
+        return Unknown(f"the files in {folder}", ("files", str(folder), pattern))
+    return VList(found)
 
 
 def _path(i: Interpreter, *parts: Any) -> Any:

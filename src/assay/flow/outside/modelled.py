@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.flow.interpreter import Interpreter
-from assay.flow.values import (
-    Native,
-)
+from assay.flow.values import Library, Native, Unknown
 
 
 def pure(label: str, function: Callable[..., Any]) -> Native:
@@ -23,3 +21,12 @@ def pure(label: str, function: Callable[..., Any]) -> Native:
 
 def constant(value: Any) -> Native:
     return Native("constant", lambda _i, *_arguments, **_keywords: value)
+
+
+def partly(dotted: str, attributes: dict[str, Any]) -> Library:
+    """A class of a library of which only these attributes are modelled: any other is not known."""
+
+    def other(_i: Interpreter, owner: Any, name: Any) -> Unknown:
+        return Unknown(f"{name} of {dotted}", ("attribute", id(owner), name))
+
+    return Library(dotted, {"__getattr__": Native("__getattr__", other), **attributes})

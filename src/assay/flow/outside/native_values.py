@@ -9,11 +9,12 @@ from typing import Any
 
 from packaging.version import Version
 
+from assay.engines import probes
 from assay.flow import log, operations
 from assay.flow.declared import Declared, Log
 from assay.flow.interpreter import Interpreter
 from assay.flow.outside import structs
-from assay.flow.values import MISSING, OPENED, Choice, Native, Touched, Unknown, VDict
+from assay.flow.values import MISSING, OPENED, Choice, Native, Symbol, Touched, Unknown, VDict
 
 MAX_TEXT = 100_000
 _TEXT = [
@@ -123,8 +124,13 @@ def attribute(i: Interpreter, owner: Any, name: str) -> Any:
     if isinstance(owner, PurePosixPath):
         return i.outside.path_method(owner, name)
     if not hasattr(type(owner), name):
-        return MISSING
+        return _size(owner) if name == "itemsize" else MISSING
     return Unknown(f"attribute {name} of a {type(owner).__name__}", ("attribute", id(owner), name))
+
+
+def _size(owner: Any) -> Any:
+    """The bytes of one number of a type of torch's."""
+    return probes.BYTES.get(owner.dotted, MISSING) if isinstance(owner, Symbol) else MISSING
 
 
 def _of_type(owner: type, name: str) -> Any:
@@ -186,7 +192,8 @@ def _change(
 
 def open_up(owner: Any) -> None:
     """From here on nobody knows what the collection holds."""
-    owner.__class__ = OPENED.get(type(owner), type(owner))
+    if type(owner) in OPENED:
+        owner.__class__ = OPENED[type(owner)]
 
 
 def _extend(i: Interpreter, owner: Any, value: Any) -> None:
@@ -255,6 +262,11 @@ def _format(i: Interpreter, owner: str, *arguments: Any, **keywords: Any) -> Any
 
 
 _SPECIAL: dict[str, tuple[type, Any]] = {
+    "__contains__": (dict, lambda i, owner, key: operations.contained(i, key, owner)),
+    "__getitem__": (dict, operations.get_item),
+    "__setitem__": (dict, operations.set_item),
+    "__iter__": (dict, operations.elements),
+    "__len__": (dict, lambda _i, owner: len(owner)),
     "extend": (list, _extend),
     "update": ((dict, set), _update),  # type: ignore[dict-item]
     "get": (dict, _get),

@@ -76,17 +76,24 @@ SETS_LOGS = ("setLevel", "addHandler", "addFilter", "removeHandler")
 """Methods of a logger that decide it."""
 
 
+def _filled(said: str, *values: Any) -> Any:
+    try:
+        return said % values
+    except (TypeError, ValueError):  # logging itself prints that, and goes on
+        return Unknown("a message that does not fit its values", kind="str")
+
+
 def _logged(level: str) -> Native:
     def run(i: Interpreter, _logger: Any, message: Any = "", *arguments: Any, **_keywords: Any) -> None:
         text = operations.text(i, message)
         if arguments:
             shown = [
                 each
-                if isinstance(i.force(each), int | float | str | list | dict)
+                if isinstance(i.force(each), int | float | str | list | dict | Choice)
                 else operations.text(i, each)
                 for each in arguments
             ]
-            text = i.lift(lambda said, *values: said % values, text, *shown, label="message")
+            text = i.lift(_filled, text, *shown, label="message")
         i.log.append((level, text, i.site, tuple(i.machine.guards)))
 
     return Native(level, run)

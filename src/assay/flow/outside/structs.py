@@ -68,11 +68,12 @@ def field_list(i: Interpreter, cls: Class, kind: Library, no_default: Symbol) ->
             "default": no_default,
             "default_factory": no_default,
         }
-        if isinstance(default, classes.FieldSpec) and default.factory is not MISSING:
-            made.attributes["default_factory"] = default.factory
-        plain = default.default if isinstance(default, classes.FieldSpec) else default
-        if plain is not MISSING:
-            made.attributes["default"] = plain
+        spec = default if isinstance(default, classes.FieldSpec) else classes.FieldSpec(default, MISSING)
+        made.attributes["init"] = spec.init
+        if spec.factory is not MISSING:
+            made.attributes["default_factory"] = spec.factory
+        if spec.default is not MISSING:
+            made.attributes["default"] = spec.default
         found.append(made)
     return found
 

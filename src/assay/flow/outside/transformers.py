@@ -13,12 +13,14 @@ import functools
 import gzip
 import json
 from importlib import resources
+from pathlib import PurePosixPath
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from assay.flow import attributes, classes, operations
 from assay.flow.interpreter import Interpreter
+from assay.flow.outside import files
 from assay.flow.values import (
     MISSING,
     Choice,
@@ -58,10 +60,20 @@ def _release(i: Interpreter) -> tuple[int | None, int]:
     try:
         version = Version(str(text))
     except InvalidVersion:
-        return None, 5
+        return _at_least(i), 5
     columns = [at for at, known in enumerate(_table()["versions"]) if Version(known) <= version]
     same_major = [at for at in columns if Version(_table()["versions"][at]).major == version.major]
     return (same_major[-1] if same_major else None), version.major
+
+
+def _at_least(i: Interpreter) -> int | None:
+    """The one column that releases from a lowest one on have, if there is one; later ones have the last."""
+    lowest = i.outside.facts.find("at_least:transformers")
+    if lowest is None:
+        return None
+    known = [Version(each) for each in _table()["versions"]]
+    columns = [at for at, each in enumerate(known) if each >= Version(lowest.value)] or [len(known) - 1]
+    return columns[0] if len(columns) == 1 else None
 
 
 def _pick(column: int | None, row: list[Any]) -> Any:
@@ -321,6 +333,8 @@ def attribute(i: Interpreter, owner: Instance, name: str) -> Any:
     if name == "rope_scaling" and major >= 5 and "rope_parameters" in owner.attributes:
         return owner.attributes["rope_parameters"]
     found = _default(owner, name, column)
+    if name == "dtype" and major >= 5 and isinstance(found, Unknown) and _entry(owner) is not None:
+        found = None  # these classes keep the type that they are given, and know none by themselves
     value = found if found is not _NEVER else MISSING
     if value is MISSING or isinstance(value, Unknown):
         return value
@@ -407,7 +421,7 @@ def _generation(i: Interpreter, path: Any = None, *_rest: Any, **_keywords: Any)
 
 def opened(i: Interpreter, path: Any, mode: Any = "r") -> Any:
     """`open(path, mode)`: only a model's config.json and what the program wrote have known contents."""
-    text = str(path) if isinstance(path, str) else "a path that is not known"
+    text = str(path) if isinstance(path, str | PurePosixPath) else "a path that is not known"
     if isinstance(mode, str) and mode.startswith("w"):
         written = Instance(_FILE)
         written.attributes |= {"path": text, "text": ""}
@@ -417,7 +431,8 @@ def opened(i: Interpreter, path: Any, mode: Any = "r") -> Any:
     made = Instance(_FILE)
     made.attributes["path"] = text
     if config is None:
-        i.outside.may_fail(i, Unknown(f"whether {text} can be opened", ("open", text)))
+        if not files.is_of_the_tree(i, text):
+            i.outside.may_fail(i, Unknown(f"whether {text} can be opened", ("open", text)))
         made.attributes["text"] = Unknown(f"contents of {text}", ("contents", text))
     else:
         made.attributes["text"] = json.dumps(i.outside.facts.find(f"model:{folder}").value)
@@ -470,7 +485,13 @@ _CONFIG_NAMES = (
     "configuration_utils.PretrainedConfig",
     "configuration_utils.PreTrainedConfig",
 )
+_LAYER_TYPES = (  # of 5.19: names of no other kind of thing
+    "full_attention sliding_attention chunked_attention window_attention indexed_attention "
+    "compressed_sparse_attention heavily_compressed_attention minimax_m3_sparse conv moe hybrid "
+    "hybrid_sliding linear_attention sparse dense"
+)
 NAMES: dict[str, Any] = {f"transformers.{name}": CONFIG for name in _CONFIG_NAMES} | {
+    "transformers.configuration_utils.ALLOWED_LAYER_TYPES": tuple(_LAYER_TYPES.split()),
     "transformers.AutoConfig": AUTO,
     "transformers.GenerationConfig": GENERATION,
     "json.dump": Native("json.dump", dumped),

@@ -12,7 +12,18 @@ from assay.facts import Fact, Facts
 from assay.flow import classes, log
 from assay.flow.interpreter import Interpreter
 from assay.flow.machine import same
-from assay.flow.outside import decorators, files, native_values, standard_library, structs, transformers
+from assay.flow.outside import (
+    decorators,
+    files,
+    hub,
+    native_values,
+    nvml,
+    pydantic,
+    standard_library,
+    standard_objects,
+    structs,
+    transformers,
+)
 from assay.flow.outside.environment import Environment
 from assay.flow.place import place
 from assay.flow.values import (
@@ -68,12 +79,16 @@ class Outside:
 
     def known(self, i: Interpreter, dotted: str) -> Any:
         """What a dotted name from outside stands for; an `External` if it is not modelled."""
-        if self.is_serving and dotted in probes.ONLY_AT_START:
-            return External(dotted)
+        if self.is_serving and (dotted in probes.ONLY_AT_START or dotted in standard_objects.NAMES):
+            return External(dotted)  # what they act on, or hold, counts in a server
         if dotted in self.overridden:
             return self.overridden[dotted]
         if dotted in probes.FACTS:
             return self.fact(i, probes.FACTS[dotted])
+        if dotted == "huggingface_hub.constants.HF_HUB_OFFLINE":
+            return hub.is_offline(i)
+        if dotted == "triton.backends.backends":
+            return standard_objects.backends(i)
         if dotted not in self._memo:
             self._memo[dotted] = self._find(dotted)
         return self._memo[dotted]
@@ -89,7 +104,7 @@ class Outside:
             return self._symbols.setdefault(name, Symbol(name))
         if dotted in ("os.environ", "builtins.os.environ"):
             return self.environment.value
-        for table in (standard_library.NAMES, transformers.NAMES):
+        for table in _TABLES:
             if dotted in table:
                 return table[dotted]
         config_class = transformers.named_class(dotted)
@@ -142,8 +157,10 @@ class Outside:
         """`owner.name = value`."""
         i.machine.put(self.overridden, f"{owner.dotted}.{name}", value)
 
-    def item(self, _i: Interpreter, owner: External, key: Any) -> Any:
+    def item(self, i: Interpreter, owner: External, key: Any) -> Any:
         """`owner[key]`, mostly of types."""
+        if owner.dotted in ("typing.Literal", "typing_extensions.Literal"):
+            return standard_objects.one_of(i, key if isinstance(key, tuple) else (key,))
         if owner.dotted.startswith(("typing.", "collections.abc.", "typing_extensions.")):
             return External(owner.dotted)
         return Unknown(
@@ -163,9 +180,16 @@ class Outside:
             return True
         if top in self.known_modules:
             return self.known_modules[top]
+        if top in probes.OF_OTHER_ACCELERATORS and self._is_nvidia:
+            return False
         if self.facts.libraries_are_complete:
             return False
         return Unknown(f"whether {top} is installed", ("library", top), "bool")
+
+    @property
+    def _is_nvidia(self) -> bool:
+        vendor = self.facts.find("accelerator.vendor")
+        return vendor is not None and vendor.value == "nvidia"
 
     def importing(self, i: Interpreter, module: str) -> None:
         """An `import` of a module from outside."""
@@ -338,6 +362,16 @@ class Outside:
         """The config.json of the model at a path or of a name, or None if it is not known."""
         fact = self.facts.find(f"model:{path}")
         return None if fact is None else adopt_all(fact.value)
+
+
+_TABLES = (
+    standard_library.NAMES,
+    standard_objects.NAMES,
+    transformers.NAMES,
+    pydantic.NAMES,
+    nvml.NAMES,
+    hub.NAMES,
+)
 
 
 def _ignored(_i: Interpreter, _record: Instance) -> None:
