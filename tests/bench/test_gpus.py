@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -22,6 +23,10 @@ class NVMLError(Exception):
     """As NVIDIA's bindings have it."""
 
 
+MEMORY = {0: 101 << 30, 2: 100 << 30}
+"""Bytes used, with what the driver keeps and, by the newer struct, without."""
+
+
 def nvml(
     *, watts: float = 300.0, reasons: int = 0, count: int = 2, old: bool = False, mute: bool = False
 ) -> ModuleType:
@@ -29,13 +34,16 @@ def nvml(
     began = time.monotonic()
     module = ModuleType("pynvml")
 
-    def told(of: object) -> object:
+    def told(of: object) -> Callable[..., object]:
         def ask(_handle: int, *_: int) -> object:
             if mute:
                 raise NVMLError
             return of(_handle) if callable(of) else of
 
         return ask
+
+    def memory(handle: int, version: int = 0) -> object:
+        return told(SimpleNamespace(used=MEMORY[version]))(handle)
 
     def energy(handle: int) -> int:
         return 7_000_000 + round(1000 * (watts if handle == 0 else 50) * (time.monotonic() - began))
@@ -51,9 +59,11 @@ def nvml(
         nvmlDeviceGetPowerUsage=told(lambda at: round(1000 * (watts if at == 0 else 50))),
         nvmlDeviceGetClockInfo=told(1980),
         nvmlDeviceGetTemperature=told(61),
-        nvmlDeviceGetMemoryInfo=told(SimpleNamespace(used=100 << 30)),
+        nvmlDeviceGetMemoryInfo=lambda at, version=0: told(SimpleNamespace(used=MEMORY[version]))(at),
         nvmlDeviceGetUtilizationRates=told(lambda at: SimpleNamespace(gpu=97 if at == 0 else 0)),
     )
+    if not old:
+        module.__dict__["nvmlMemory_v2"] = 2
     name = "nvmlDeviceGetCurrentClocksThrottleReasons" if old else "nvmlDeviceGetCurrentClocksEventReasons"
     module.__dict__[name] = told(lambda at: reasons if at == 0 else 1)
     return module
@@ -71,7 +81,7 @@ def test_two_gpus_of_which_one_works(*, old: bool) -> None:
     assert busy.energy_j == pytest.approx(300 * (ended - began) / S, rel=0.02)
     assert busy.power_mean_w == pytest.approx(300, rel=0.02)
     assert (busy.name, busy.sm_least_mhz, busy.temperature_most_c) == ("NVIDIA H200", 1980, 61)
-    assert (busy.memory_most_mib, busy.busy_mean_percent) == (102400, 97)
+    assert (busy.memory_most_mib, busy.busy_mean_percent) == (103424 if old else 102400, 97)
     assert (busy.slowed_share, busy.capped_share, idle.capped_share) == (0.0, 1.0, 0.0)
     assert busy.samples >= 2
     assert tokens_per_joule(1500, [busy, idle]) == pytest.approx(1500 / (busy.energy_j or 1))

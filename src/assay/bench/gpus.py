@@ -132,6 +132,14 @@ class GpuWatch:
         for handle, samples in zip(self._handles, self._samples, strict=True):
             samples.append(self._sample(handle))
 
+    @property
+    def _memory(self) -> tuple[int, ...]:
+        """The version of the struct that, as `nvidia-smi`, does not count what the driver keeps for itself
+        (615 MiB of an H200 with driver 580); drivers before 510 have the other only.
+        """
+        kind = getattr(self._nvml, "nvmlMemory_v2", None)
+        return (kind,) if kind is not None else ()
+
     def _sample(self, handle: Any) -> GpuSample:
         nvml = self._nvml
         # the name until driver 535, and the one since then
@@ -146,7 +154,7 @@ class GpuWatch:
             power_w=power,
             sm_mhz=self._whole(lambda: nvml.nvmlDeviceGetClockInfo(handle, _CLOCK_SM)),
             temperature_c=self._whole(lambda: nvml.nvmlDeviceGetTemperature(handle, _TEMPERATURE_GPU)),
-            memory_mib=self._whole(lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used >> 20),
+            memory_mib=self._whole(lambda: nvml.nvmlDeviceGetMemoryInfo(handle, *self._memory).used >> 20),
             busy_percent=self._whole(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu),
             reasons=self._whole(lambda: reasons(handle)),
         )
