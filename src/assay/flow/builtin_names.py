@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.flow import attributes, classes, operations
 from assay.flow.interpreter import Interpreter, derived
-from assay.flow.machine import choice
+from assay.flow.machine import PRINTED, choice
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -347,6 +347,10 @@ def _pure(function: Any) -> Native:
     )
 
 
+def _print(i: Interpreter, *_arguments: Any, **_keywords: Any) -> None:
+    i.log.append((PRINTED, "", i.site, tuple(i.machine.guards)))
+
+
 BUILTINS: dict[str, Any] = {
     name: value
     for name, value in vars(builtins).items()
@@ -366,7 +370,7 @@ BUILTINS |= {
     "property": Native("property", lambda _i, function: Wrapped("property", function)),
     "staticmethod": Native("staticmethod", lambda _i, function: Wrapped("static", function)),
     "classmethod": Native("classmethod", lambda _i, function: Wrapped("class", function)),
-    "print": Native("print", lambda _i, *_a, **_k: None),
+    "print": Native("print", _print),
     "abs": _pure(abs),
     "round": _pure(round),
     "divmod": _pure(divmod),

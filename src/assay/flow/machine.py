@@ -78,6 +78,10 @@ class Loop:
     continues: object = field(default_factory=object)
 
 
+SETTING, PRINTED = "setting", "printed"
+"""Levels, in the log, of what decides which messages are shown, and of what is printed."""
+
+
 class Machine:
     """Everything that changes while a program is interpreted."""
 

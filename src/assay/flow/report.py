@@ -9,8 +9,7 @@ from typing import Any
 from assay.flow import attributes, operations
 from assay.flow.interpreter import Interpreter
 from assay.flow.log import held
-from assay.flow.machine import Conditions, Held
-from assay.flow.outside.standard_library import SETTING
+from assay.flow.machine import PRINTED, SETTING, Conditions, Held
 from assay.flow.resolution import (
     Candidate,
     EnvironmentWrite,
@@ -201,7 +200,7 @@ class Reporter:
                 certain=certain(guards),
             )
             for level, text, site, guards in self.i.log
-            if level != SETTING
+            if level not in (SETTING, PRINTED)
         )
 
     def gaps(self) -> tuple[Gap, ...]:

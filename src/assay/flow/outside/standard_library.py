@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from assay.flow import attributes, operations
 from assay.flow.interpreter import Interpreter
+from assay.flow.machine import SETTING
 from assay.flow.outside import decorators, files, structs
 from assay.flow.outside.modelled import constant, pure
 from assay.flow.values import (
@@ -70,8 +71,6 @@ def _import_module(i: Interpreter, name: Any, *_rest: Any) -> Any:
     return External(name)
 
 
-SETTING = "setting"
-"""The level of what is no message, but decides which messages are shown."""
 SETS_LOGS = ("setLevel", "addHandler", "addFilter", "removeHandler")
 """Methods of a logger that decide it."""
 

@@ -452,6 +452,7 @@ _FILE = Library(
 
 def dumped(i: Interpreter, value: Any, file: Any, **_keywords: Any) -> None:
     """`json.dump(value, file)`: what was written can be read again."""
+    i.machine.acting("json.dump")
     file = i.force(file)
     if isinstance(file, Instance) and "path" in file.attributes:
         i.machine.put(i.outside.files, file.attributes["path"], i.force(value))

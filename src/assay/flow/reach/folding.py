@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.flow.copying import deep_copy
 from assay.flow.interpreter import NATIVE_FAULTS
-from assay.flow.machine import same
-from assay.flow.outside.standard_library import SETTING
+from assay.flow.machine import SETTING, same
 from assay.flow.reach.elements import NOTHING, Known, Value, union, unmarked
 from assay.flow.values import (
     MISSING,

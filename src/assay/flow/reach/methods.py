@@ -67,12 +67,8 @@ def _of_known(
 ) -> Value:
     """A method of a value of the interpreter."""
     values = [*arguments, *keywords.values()]
-    if isinstance(receiver.value, Instance):  # a modelled object, such as a logger
-        if name in _LOGS or name in SETS_LOGS:
-            if name != "debug":  # which nobody sees as servers are run
-                run.event(node, "log", "logs", changed=name in SETS_LOGS and bool(marks(*values)))
-            return run.engine.elements.known(None)
-        return vague(values)
+    if isinstance(receiver.value, Instance):
+        return _of_modelled(run, node, name, values)
     if receiver.value is dict and name == "fromkeys":
         return _from_keys(run, node, arguments)
     if isinstance(receiver.value, list | dict | set) and name in _CHANGES:
@@ -87,6 +83,17 @@ def _of_known(
     for value in values:
         run.engine.hand_out(value)
     return vague([frozenset({receiver}), *values])
+
+
+def _of_modelled(run: Runner, node: ast.AST, name: str, values: list[Value]) -> Value:
+    """A method of an object of a modelled class, such as a logger."""
+    if name in _LOGS or name in SETS_LOGS:
+        if name != "debug":  # which nobody sees as servers are run
+            run.event(node, "log", "logs", changed=name in SETS_LOGS and bool(marks(*values)))
+        return run.engine.elements.known(None)
+    if marks(*values):
+        run.event(node, "value", "is handed on", changed=True)
+    return vague(values)
 
 
 _SAME_MODULE = frozenset(

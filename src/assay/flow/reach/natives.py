@@ -85,7 +85,7 @@ def vague(values: list[Value]) -> Value:
     return RUN | remarks
 
 
-_ACTING = frozenset({"run", "makedirs", "write", "writelines"})
+_ACTING = frozenset({"run", "makedirs", "write", "writelines", "json.dump"})
 """Modelled functions that do something outside: start a program, make a folder, write a file."""
 _TO_THE_LOG = frozenset({"print", "warn", "basicConfig", "simplefilter", "filterwarnings"})
 

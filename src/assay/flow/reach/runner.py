@@ -157,9 +157,9 @@ class Runner:
         if self.base is None:
             return False
         assert self.seen is not None
-        now = self.seen.get((node, "test"))
-        if now is None or not (now[0] and now[1]):
-            return False
+        now, before = self.seen.get((node, "test")), self.base.get((node, "test"))
+        if now is None or not (now[0] and now[1]):  # always, where A did at times, is otherwise, too
+            return now is not None and before is not None and bool(before[0] and before[1])
         for each in ast.walk(node):
             if (each, "fork") in self.seen:
                 return True
