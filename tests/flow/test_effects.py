@@ -18,13 +18,14 @@ EFFECTS, VALUES = (
     )
     for name in ("effects.txt", "values.txt")
 )
-"""Name, `effect`, `open` or `missed`, and the module of a worker whose `main` gets the arguments, or the end of
-a `main` in which an option has chosen `n`. A missed one is taken for nothing, as reach.md says; their number can
-only shrink.
+"""Name, `effect`, `open` or `missed`, and the module of a worker whose `main` gets the arguments, or the end
+of a `main` in which an option has chosen `n`. A missed one is taken for nothing, as reach.md says; their
+number can only shrink.
 """
 IMPORTS = """
-import abc, asyncio, collections, contextlib, copy, dataclasses, enum, functools, importlib, inspect, itertools
-import json, logging, math, multiprocessing as mp, operator, os, re, threading, types, typing, weakref
+import abc, asyncio, collections, contextlib, copy, dataclasses, enum, functools, importlib, inspect
+import itertools, json, logging, math, multiprocessing as mp, operator, os, re, threading, types, typing
+import weakref
 import torch, zmq
 """
 BEFORE_VALUES = """
