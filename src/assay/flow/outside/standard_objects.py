@@ -57,14 +57,6 @@ def one_of(i: Interpreter, written: tuple[Any, ...]) -> Any:
     return OneOf(tuple(found))
 
 
-def _arguments_of(i: Interpreter, written: Any) -> Any:
-    """`typing.get_args(written)`."""
-    written = i.force(written)
-    if isinstance(written, OneOf):
-        return written.values
-    return i.machine.unknown("the arguments of a type that is not modelled")
-
-
 def backends(i: Interpreter) -> VDict:
     """Triton's back ends: one is active where there is an accelerator, and none elsewhere."""
     there = i.outside.fact(i, "cuda.available")
@@ -199,7 +191,6 @@ NAMES: dict[str, Any] = {
     "sys.modules": _MODULES,
     "inspect.signature": Native("signature", _signature),
     "inspect.Parameter.empty": _EMPTY,
-    "typing.get_args": Native("get_args", _arguments_of),
     "types.ModuleType": Library(
         "types.ModuleType",
         {

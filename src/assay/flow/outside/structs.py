@@ -7,6 +7,7 @@ from typing import Any
 
 from assay.flow import attributes, classes
 from assay.flow.interpreter import Interpreter
+from assay.flow.outside.standard_objects import OneOf
 from assay.flow.values import (
     MISSING,
     Class,
@@ -146,6 +147,8 @@ def _origin(i: Interpreter, hint: Any) -> Any:
 
 def _arguments(i: Interpreter, hint: Any) -> Any:
     hint = i.force(hint)
+    if isinstance(hint, OneOf):
+        return hint.values
     if not isinstance(hint, Hint) or not isinstance(hint.node, ast.Subscript):
         return Unknown("the arguments of a type") if not isinstance(hint, type | Class) else ()
     inner = hint.node.slice
