@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,8 +106,10 @@ def test_killed_on_trial_it_goes_back_by_its_switch_and_gone_on_with_it_is_kept(
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if "start 5, search: --standin quick" in line:
+        if re.search(r"start \d+, search: --standin quick", line):
             break
+    else:
+        pytest.fail("the study ended before that change was on trial")
     wait_until(lambda: "--standin quick" in now(rig), 60)
     time.sleep(1)
     process.send_signal(signal.SIGKILL)
