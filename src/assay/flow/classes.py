@@ -59,10 +59,9 @@ class FieldSpec:
 
 STRUCT = "msgspec.Struct"
 """A class that makes fields of its annotations, as `@dataclass` does."""
+_DATA = frozenset({"pydantic.BaseModel", "pydantic.main.BaseModel"})
+"""Classes whose bases make their fields, and of which no more is modelled."""
 AUTO = Symbol("enum.auto()")
-
-
-_DATA = frozenset({"pydantic.BaseModel", "pydantic.main.BaseModel", "msgspec.Struct"})
 
 
 def build(i: Interpreter, node: ast.ClassDef, frame: Frame) -> Class:

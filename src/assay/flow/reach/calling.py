@@ -30,7 +30,7 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import marks
 from assay.flow.reach.making import instantiated
-from assay.flow.reach.within import inner_marks
+from assay.flow.reach.within import all_marks
 from assay.flow.values import (
     MISSING,
     Bound,
@@ -160,7 +160,7 @@ def call_element(run: Runner, node: ast.AST, element: Element, arguments: Argume
     if isinstance(element, Doubt):
         run.engine.ask_outside(node)
         values = arguments.values()
-        remarks = marks(*values) | inner_marks(run, values)
+        remarks = all_marks(run, values)
         if remarks:
             run.event(node, "value", "is handed on", changed=True)
         return frozenset({element}) | remarks | world.escape(run, node, values)

@@ -158,7 +158,7 @@ def comprehension(run: Runner, node: Any) -> Value:
         run.level = min(run.level, surely)
         for test in generator.ifs:
             yes, _no = run.test(test)
-            if run.is_forked(test) or run.comes_out_otherwise(test):  # the same elements, but not as many
+            if run.is_forked(test):  # the same elements, but not as many
                 remarks = remarks | {FORKED}
             if not yes:
                 reached = False

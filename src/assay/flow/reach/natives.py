@@ -37,7 +37,7 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.items import store_item
 from assay.flow.reach.iterating import iterated, stepped
 from assay.flow.reach.lifting import marks
-from assay.flow.reach.within import inner_marks
+from assay.flow.reach.within import all_marks
 from assay.flow.values import Class, External, Instance, Native, Touched, Unknown
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def call(run: Runner, node: ast.AST, function: Any, arguments: Arguments) -> Val
     if isinstance(function, Native) and (name in probes.CALLED_FACTS or name in probes.CALLED_CONSTANTS):
         return run.engine.lift(function.run(run.i))  # whatever it is called with
     if name in _ACTING:
-        differs = bool(marks(*values) | inner_marks(run, values))
-        run.event(node, "effect", f"calls {name}", changed=differs)
+        run.event(node, "effect", f"calls {name}", changed=bool(all_marks(run, values)))
     world.escape(run, node, values)
     return vague(values)
 
@@ -323,7 +322,7 @@ def ordered(run: Runner, node: ast.AST, functions: Value, items: Value) -> Value
         if not (isinstance(function, Known) and function.value is None):
             found = joined(found, call_element(run, node, function, Arguments([items])))
     run.level = level
-    return frozenset({FORKED}) if (marks(found) | inner_marks(run, [found])) else NOTHING
+    return frozenset({FORKED}) if all_marks(run, [found]) else NOTHING
 
 
 def _largest(run: Runner, node: ast.AST, arguments: list[Value], keywords: Keywords) -> Value:

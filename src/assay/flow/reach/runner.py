@@ -153,12 +153,12 @@ class Runner:
             self.seen[(node, "fork")] = True
 
     def is_forked(self, node: ast.expr) -> bool:
-        """Whether a test is one of run time that may come out otherwise than in run A."""
+        """Whether a test may come out otherwise than in run A: at times, or always where A's did at times."""
         if self.base is None:
             return False
         assert self.seen is not None
         now, before = self.seen.get((node, "test")), self.base.get((node, "test"))
-        if now is None or not (now[0] and now[1]):  # always, where A did at times, is otherwise, too
+        if now is None or not (now[0] and now[1]):
             return now is not None and before is not None and bool(before[0] and before[1])
         for each in ast.walk(node):
             if (each, "fork") in self.seen:
@@ -167,12 +167,6 @@ class Runner:
             if self.seen.get((each, "test")) != then:
                 return True
         return False
-
-    def comes_out_otherwise(self, node: ast.expr) -> bool:
-        """Whether a test has other outcomes in run B than in run A."""
-        if self.base is None or self.seen is None:
-            return False
-        return bool(self.seen.get((node, "test")) != self.base.get((node, "test")))
 
     def turned_out_otherwise(self, node: ast.expr) -> bool:
         """Whether a test is decided in run B, and was decided the other way in run A."""

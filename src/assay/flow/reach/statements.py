@@ -23,7 +23,7 @@ from assay.flow.reach.elements import (
 )
 from assay.flow.reach.lifting import marks
 from assay.flow.reach.narrowing import Env, join_envs, narrowed
-from assay.flow.reach.within import inner_marks
+from assay.flow.reach.within import all_marks
 
 if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
@@ -80,8 +80,7 @@ def _return(run: Runner, node: ast.Return) -> bool:
     if run.forked and value:
         value = value | {FORKED}
     if run.context.is_root and run.context.level == SOMETIMES:
-        differs = bool(marks(value) or inner_marks(run, [value]))
-        run.event(node, "effect", "answers a request", changed=differs)
+        run.event(node, "effect", "answers a request", changed=bool(all_marks(run, [value])))
     run.outcome.returns = joined(run.outcome.returns, value)
     run.exit = "return" if value else "raise"
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from assay.flow.reach.elements import CHANGED, MARKS, NOTHING, Element, Known, Obj, Seq, Value
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from assay.flow.reach.runner import Runner
 
 MAX_CELLS = 200
+
+
+def all_marks(run: Runner, values: Sequence[Value]) -> Value:
+    """In run B: the remarks on values, and on what is inside of them."""
+    return marks(*values) | inner_marks(run, values)
 
 
 def inner_marks(run: Runner, values: Iterable[Value]) -> Value:

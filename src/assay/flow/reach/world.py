@@ -72,6 +72,7 @@ _ANSWERS = (
     "asyncio.Event",
     "asyncio.Lock",
     "asyncio.Queue",
+    "asyncio.run",  # what it runs is followed
     "queue.",
     "traceback.",
     "psutil.",
@@ -173,14 +174,20 @@ _ANSWERING = frozenset(
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical", "print", "warn"})
 _SETTING_LOGS = ("logging.config.", "logging.disable", "logging.captureWarnings")
 """Beginnings of what decides which lines are logged, and how."""
-_ACTING = ("json.dump", "random.seed", "random.setstate", "time.sleep", "sys.set")
-"""Beginnings of what does something, though most of its module only answers."""
+_ACTING = frozenset(
+    {
+        *("json.dump", "random.seed", "random.setstate", "time.sleep"),
+        *("sys.setdlopenflags", "sys.setprofile", "sys.setrecursionlimit", "sys.setswitchinterval"),
+        *("sys.settrace", "sys.set_int_max_str_digits", "sys.set_asyncgen_hooks"),
+    }
+)
+"""What does something, though most of its module only answers."""
 _SAME_AGAIN = frozenset({"torch.cuda.set_device"})
 """Calls that set what is so already: that only run B makes one is nothing."""
 _FUNCTION_AND_OBJECT = 2
 _STARTING = frozenset({"Process", "Thread", "Timer"})
 _HANDING_ON = frozenset({"run_until_complete", "create_task", "gather", "wait_for", "ensure_future", "await"})
-"""What only runs what it is given, as `asyncio.run` does."""
+"""What only runs what it is given."""
 
 
 def call(run: Runner, node: ast.AST, label: str, arguments: Arguments) -> Value:
@@ -296,11 +303,11 @@ def effect_of(label: str, last: str) -> str:
     """What a call does: `effect`, `log`, or nothing."""
     if last in _LOGGING or label.startswith(_SETTING_LOGS):
         return "log"
-    if label.startswith(_ACTING) and label != "json.dumps":
+    if label in _ACTING:
         return "effect"
     if label == "torch.distributed.all_gather":  # of what ranks are, at the start; tensors go another way
         return ""
-    if label.startswith((*_ANSWERS, "asyncio.run")) or last in _ANSWERING or last in _HANDING_ON:
+    if label.startswith(_ANSWERS) or last in _ANSWERING or last in _HANDING_ON:
         return ""
     if last.startswith(("get_", "is_", "has_", "_get_")):
         return ""
