@@ -77,20 +77,35 @@ def _lies_there(i: Interpreter, name: str, path: str, how: str) -> Any:
     return False if complete else Unknown(f"whether {path} exists", ("exists", path), "bool")
 
 
-WEIGHTS = ("model.safetensors", "model-00001-of-00002.safetensors", "pytorch_model.bin")
+WEIGHTS = (
+    *("model.safetensors", "model-00001-of-00002.safetensors", "pytorch_model.bin"),
+    *("model.pt", "model.gguf"),
+)
 """Names that files of weights have; facts do not list them."""
 
 
 def _glob(i: Interpreter, pattern: Any, *_rest: Any, **_keywords: Any) -> Any:
+    """`glob.glob(pattern)`."""
     pattern = i.force(pattern)
     folder, _, name = pattern.rpartition("/") if isinstance(pattern, str) else ("", "", "")
     i.machine.reads.add(f"file {pattern}")
+    found = _matching(i, folder, name)
+    return found if isinstance(found, Unknown) else VList(f"{folder}/{each}" for each in found)
+
+
+def _listed(i: Interpreter, folder: PurePosixPath, pattern: str) -> Any:
+    """`Path(folder).glob(pattern)`."""
+    found = _matching(i, str(folder), pattern)
+    return found if isinstance(found, Unknown) else VList(folder / each for each in found)
+
+
+def _matching(i: Interpreter, folder: str, pattern: str) -> list[str] | Unknown:
+    """The names of a model's files that match, where all are known; each model has files of weights."""
     facts = i.outside.facts
     is_model = facts.find(f"model:{folder}") is not None and facts.files_are_complete
-    unsure = (*WEIGHTS, *facts.open_files)
-    if not is_model or any(fnmatch.fnmatchcase(each, name) for each in unsure):
-        return Unknown(f"which files there are: {pattern}", ("files", str(pattern)))
-    return VList(f"{folder}/{each}" for each in facts.model_files if fnmatch.fnmatchcase(each, name))
+    if not is_model or any(fnmatch.fnmatchcase(each, pattern) for each in (*WEIGHTS, *facts.open_files)):
+        return Unknown(f"which files there are: {folder}/{pattern}", ("files", folder, pattern))
+    return [each for each in facts.model_files if fnmatch.fnmatchcase(each, pattern)]
 
 
 def _cached_file(i: Interpreter, folder: Any, name: Any, *_rest: Any, **options: Any) -> Any:
@@ -102,17 +117,6 @@ def _cached_file(i: Interpreter, folder: Any, name: Any, *_rest: Any, **options:
     if there is not True and i.force(options.get("_raise_exceptions_for_missing_entries", True)) is not False:
         raise i.error(OSError, f"{folder} does not appear to have a file named {name}")
     return path if there is True else None
-
-
-def _listed(i: Interpreter, folder: PurePosixPath, pattern: str) -> Any:
-    """The files in a model's folder whose names match, where all are known."""
-    facts = i.outside.facts
-    found = [folder / name for name in facts.model_files if PurePosixPath(name).match(pattern)]
-    may_be = any(PurePosixPath(name).match(pattern) for name in facts.open_files)
-    weights = not found and pattern.endswith((".safetensors", ".bin", ".pt", ".gguf"))  # every model has some
-    if facts.find(f"model:{folder}") is None or not facts.files_are_complete or may_be or weights:
-        return Unknown(f"the files in {folder}", ("files", str(folder), pattern))
-    return VList(found)
 
 
 def _path(i: Interpreter, *parts: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.engines import probes
@@ -85,10 +85,8 @@ class Outside:
             return self.overridden[dotted]
         if dotted in probes.FACTS:
             return self.fact(i, probes.FACTS[dotted])
-        if dotted == "huggingface_hub.constants.HF_HUB_OFFLINE":
-            return hub.is_offline(i)
-        if dotted == "triton.backends.backends":
-            return standard_objects.backends(i)
+        if dotted in _COMPUTED:
+            return _COMPUTED[dotted](i)
         if dotted not in self._memo:
             self._memo[dotted] = self._find(dotted)
         return self._memo[dotted]
@@ -372,6 +370,11 @@ _TABLES = (
     nvml.NAMES,
     hub.NAMES,
 )
+_COMPUTED: Mapping[str, Callable[[Interpreter], Any]] = {
+    "huggingface_hub.constants.HF_HUB_OFFLINE": hub.is_offline,
+    "triton.backends.backends": standard_objects.backends,
+}
+"""Attributes that follow from facts and variables."""
 
 
 def _ignored(_i: Interpreter, _record: Instance) -> None:
