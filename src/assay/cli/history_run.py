@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay import reports
-from assay.cli.noting import journal_path, who
+from assay.cli.noting import read_journal
 from assay.errors import InputError
-from assay.journal import Journal
 from assay.study import Record, StudyBegan, decisions, foreseen, studies
 
 if TYPE_CHECKING:
     from assay.cli.tune_options import HistoryOptions
-    from assay.journal import Entry
 
 
 def listed(target: str | None, options: HistoryOptions) -> str:
     """All studies, or those of a target."""
-    entries = _entries(options)
+    entries = read_journal(options.journal)
     found = [
         (entry, began, Record(began, entries).end)
         for entry, began in studies(entries)
@@ -32,7 +30,7 @@ def shown(id: str, options: HistoryOptions) -> str:
     Raises:
         InputError: there is none of that name, or several.
     """
-    entries = _entries(options)
+    entries = read_journal(options.journal)
     began = _only(id, [each for _, each in studies(entries)])
     record, said = Record(began, entries), decisions(entries, began.id)
     plan = foreseen(began, entries)
@@ -46,11 +44,3 @@ def _only(id: str, known: list[StudyBegan]) -> StudyBegan:
     if len(found) != 1:
         raise InputError(f"{len(found) or 'no'} studies begin with {id!r}", hint="`assay history` lists them")
     return found[0]
-
-
-def _entries(options: HistoryOptions) -> tuple[Entry, ...]:
-    path = options.journal or journal_path()
-    if not path.exists():
-        return ()
-    with Journal(path, who=who()) as opened:
-        return opened.entries()

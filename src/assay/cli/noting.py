@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from assay._value import Value
     from assay.deployment import Live
+    from assay.journal import Entry
 
 
 @contextlib.contextmanager
@@ -48,6 +49,15 @@ def opened(subject: str, journal: Path | None) -> Iterator[Journal]:
     path, user = journal or journal_path(), who()
     with locked(path, subject, who=user), Journal(path, who=user) as book:
         yield book
+
+
+def read_journal(journal: Path | None, subject: str | None = None) -> tuple[Entry, ...]:
+    """What the journal holds, of one subject or of all, without its lock; nothing where there is none yet."""
+    path = journal or journal_path()
+    if not path.exists():
+        return ()
+    with Journal(path, who=who()) as book:
+        return book.entries(subject)
 
 
 def nothing(_kind: str, _body: Value) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from assay._value import Value
     from assay.cli.rollout_options import ApplyOptions, ChangeOptions, StatusOptions, UndoOptions
+    from assay.cli.tune_options import TuneOptions
     from assay.deployment import Deployment
     from assay.hosts import Host
 
@@ -147,7 +148,7 @@ def _live(target: str, options: StatusOptions) -> tuple[Live, Hooks]:
     return Live(unit=unit, user=options.user, host=host), Hooks()
 
 
-def patience_of(options: ChangeOptions, *, trial_s: int) -> Patience:
+def patience_of(options: ChangeOptions | TuneOptions, *, trial_s: int) -> Patience:
     """How long things may take, as the user says."""
     if not 5 <= options.switch <= trial_s <= 7 * 86400:
         raise InputError(

@@ -8,12 +8,15 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.cli.host_options import open_host
 from assay.cli.noting import subject_of, who
-from assay.errors import InputError, Refused
+from assay.cli.rollout_run import patience_of
+from assay.errors import Refused
 from assay.facts import same_command
-from assay.rollout import Patience, service_of
 from assay.rollout import check_permission as check_unit
+from assay.rollout import service_of
 from assay.trials import LocalProcess, ProcessPlan, SystemdUnit, UnitPlan
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from assay._value import Value
     from assay.cli.tune_options import TuneOptions
     from assay.cli.tune_plan import Subject
+    from assay.rollout import Patience
     from assay.study import StudyBegan
     from assay.trials import Ground
 
@@ -111,26 +115,5 @@ def _process(subject: Subject, began: StudyBegan, options: TuneOptions) -> Proce
 
 
 def _patience(options: TuneOptions) -> Patience:
-    """How long things may take.
-
-    Raises:
-        InputError: a time is none.
-    """
-    for option, seconds in (
-        ("--ready-timeout", options.ready_timeout),
-        ("--stop-timeout", options.stop_timeout),
-        ("--hold", options.hold),
-    ):
-        if not 0 < seconds <= 7 * 86400:
-            raise InputError(f"{option} {seconds:g}: expected seconds above 0 and up to a week")
-    if not 5 <= options.switch <= 7 * 86400:
-        raise InputError(f"--switch {options.switch}: at least 5 s and at most a week were expected")
-    return Patience(
-        switch_s=options.switch,
-        trial_s=options.switch,
-        ready_s=options.ready_timeout,
-        stop_s=options.stop_timeout,
-        hold_s=options.hold,
-        token_s=min(30.0, max(2.0, options.switch / 3)),
-        poll_s=0.5,
-    )
+    """How long things may take; starts are many, so they are looked at more often."""
+    return msgspec.structs.replace(patience_of(options, trial_s=options.switch), poll_s=0.5)

@@ -16,10 +16,9 @@ from assay._masking import mask, mask_words
 from assay.bench import Limits, check_prompts, target
 from assay.cli import bench_plan, tune_ground, tune_plan
 from assay.cli.bench_progress import BenchProgress
-from assay.cli.noting import interrupted_by, journal_path, new_id, opened, say, tell, who
+from assay.cli.noting import interrupted_by, new_id, opened, read_journal, say, tell
 from assay.engines import settings_drawn_at_start
 from assay.errors import InputError, Refused
-from assay.journal import Journal
 from assay.study import (
     Conductor,
     LiveRunner,
@@ -54,7 +53,7 @@ def tuned(target_: str, own: Sequence[str], options: TuneOptions, load: LoadOpti
     found = tune_plan.listed(subject, tune_plan.own_candidates(own, subject.deployment), options, load)
     began = tune_plan.began(subject, found, new_id(), options, load)
     if options.dry_run:
-        return _planned(began, _read(options), options), 0
+        return _planned(began, read_journal(options.journal), options), 0
     tune_ground.check_permission(subject)
     where = tune_ground.called(subject)
     with opened(where, options.journal) as journal:
@@ -84,14 +83,6 @@ def _planned(began: StudyBegan, entries: Sequence[Entry], options: TuneOptions) 
     if plan is None:
         raise _too_little(began)
     return reports.study_plan_text(began, plan)
-
-
-def _read(options: TuneOptions) -> tuple[Entry, ...]:
-    path = options.journal or journal_path()
-    if not path.exists():
-        return ()
-    with Journal(path, who=who()) as journal:
-        return journal.entries()
 
 
 def _with_memory(began: StudyBegan, entries: Sequence[Entry]) -> StudyBegan:
@@ -246,8 +237,7 @@ def _reached(ground: Ground, options: TuneOptions, load: LoadOptions) -> Iterato
 
 def _said(began: StudyBegan, plan: Forecast, ended: StudyEnded, options: TuneOptions, where: str) -> str:
     """The end, from the journal, as `assay show` has it."""
-    with Journal(options.journal or journal_path(), who=who()) as journal:
-        entries = journal.entries(where)
+    entries = read_journal(options.journal, where)
     record = Record(began, entries)
     if options.json:
         return reports.study_json(began, plan, record, decisions(entries, began.id))

@@ -43,8 +43,8 @@ class Layout(Value):
     """Whether the unit is of a user's own manager (`systemctl --user`); all of this is that user's then."""
 
 
-class UserFolders(Value):
-    """Where a user's own manager looks for units, and where that user keeps things."""
+class UnitFolders(Value):
+    """Where a manager, the machine's or a user's own, looks for units, and where state is kept."""
 
     config: str
     """What stays: `/home/me/.config/systemd/user`."""
@@ -54,7 +54,10 @@ class UserFolders(Value):
     """Where programs keep what they must remember: `/home/me/.local/state`."""
 
 
-def layout(unit: str, user: UserFolders | None = None) -> Layout:
+_MACHINE = UnitFolders(config="/etc/systemd/system", runtime="/run/systemd/system", state="/var/lib")
+
+
+def layout(unit: str, user: UnitFolders | None = None) -> Layout:
     """Where things lie for a unit of the machine's manager, or with `user` of that user's own.
 
     >>> layout("llm.service").trial
@@ -63,23 +66,15 @@ def layout(unit: str, user: UserFolders | None = None) -> Layout:
     # a unit's own name may have an @ or a backslash, which another unit's name would read otherwise
     slug = re.sub(r"[^A-Za-z0-9]+", "-", unit.removesuffix(".service"))[:40].strip("-")
     slug = f"{slug}-{hashlib.sha256(unit.encode()).hexdigest()[:8]}"
-    if user is not None:
-        return Layout(
-            unit=unit,
-            run=f"{user.runtime.removesuffix('/systemd/user')}/assay/{slug}",
-            var=f"{user.state}/assay/{slug}",
-            trial=f"{user.runtime}/{unit}.d/zz-assay-2-trial.conf",
-            kept=f"{user.config}/{unit}.d/zz-assay-1-kept.conf",
-            switch=f"assay-revert-{slug}",
-            user=True,
-        )
+    folders = user or _MACHINE
     return Layout(
         unit=unit,
-        run=f"/run/assay/{slug}",
-        var=f"/var/lib/assay/{slug}",
-        trial=f"/run/systemd/system/{unit}.d/zz-assay-2-trial.conf",
-        kept=f"/etc/systemd/system/{unit}.d/zz-assay-1-kept.conf",
+        run=f"{folders.runtime.rpartition('/systemd/')[0]}/assay/{slug}",
+        var=f"{folders.state}/assay/{slug}",
+        trial=f"{folders.runtime}/{unit}.d/zz-assay-2-trial.conf",
+        kept=f"{folders.config}/{unit}.d/zz-assay-1-kept.conf",
         switch=f"assay-revert-{slug}",
+        user=user is not None,
     )
 
 

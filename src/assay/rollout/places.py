@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import CommandFailed, Refused
 from assay.hosts import Script
-from assay.rollout.drop_in import Layout, UserFolders, layout
+from assay.rollout.drop_in import Layout, UnitFolders, layout
 
 if TYPE_CHECKING:
     from assay.hosts import Host
@@ -43,7 +43,7 @@ def places_of(host: Host, unit: str, *, user: bool) -> Layout:
     return layout(unit, folders)
 
 
-def parse_user_folders(out: bytes) -> tuple[UserFolders, bool]:
+def parse_user_folders(out: bytes) -> tuple[UnitFolders, bool]:
     """Reads the manager's search path, the home folder, and whether the manager stays without a session.
 
     >>> path = b"/home/me/.config/systemd/user.control /run/user/7/systemd/user.control /etc/systemd/user"
@@ -59,5 +59,5 @@ def parse_user_folders(out: bytes) -> tuple[UserFolders, bool]:
     if len(lines) < 3 or len(controls) != 2 or not lines[1].startswith("/"):
         raise CommandFailed("the user's manager did not say where it looks for units")
     config, runtime = (each.removesuffix(".control") for each in controls)
-    folders = UserFolders(config=config, runtime=runtime, state=f"{lines[1].rstrip('/')}/.local/state")
+    folders = UnitFolders(config=config, runtime=runtime, state=f"{lines[1].rstrip('/')}/.local/state")
     return folders, lines[2] == "yes"

@@ -3,7 +3,7 @@
 from assay.stats.change import Change, change
 from assay.stats.groups import TwoGroups, two_groups
 from assay.stats.interval import Interval, batch_means
-from assay.stats.noise import Noise, PairedMean, is_used, noise, paired_mean, pooled
+from assay.stats.noise import Noise, PairedMean, is_used, noise, noise_df, paired_mean, pooled
 from assay.stats.normal import normal_below
 from assay.stats.sequential import boundaries
 from assay.stats.steady import mser5
@@ -24,6 +24,7 @@ __all__ = [
     "is_used",
     "mser5",
     "noise",
+    "noise_df",
     "normal_below",
     "paired_mean",
     "pooled",

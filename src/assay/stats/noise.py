@@ -61,7 +61,12 @@ def noise(starts: Sequence[float]) -> Noise | None:
         raise ValueError("positive figures were expected")
     logs = [math.log(each) for each in starts]
     squares = math.fsum((after - before) ** 2 for before, after in pairwise(logs))
-    return Noise(spread=math.sqrt(squares / (count - 1) / 2), df=2 * (count - 1) ** 2 / (3 * count - 4))
+    return Noise(spread=math.sqrt(squares / (count - 1) / 2), df=noise_df(count))
+
+
+def noise_df(starts: int) -> float:
+    """Degrees of freedom of the noise of so many starts of one configuration; 0 below two."""
+    return 2 * (starts - 1) ** 2 / (3 * starts - 4) if starts > 1 else 0.0
 
 
 def is_used(known: Noise) -> bool:

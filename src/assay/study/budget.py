@@ -8,7 +8,7 @@ import msgspec
 
 from assay._value import Value
 from assay.decisions import ConfirmationRule, smallest_shown
-from assay.stats import Noise, is_used
+from assay.stats import Noise, is_used, noise_df
 from assay.study.entries import Budget, StartEnded
 
 _ASSUMED = Noise(spread=0.01, df=0.0)
@@ -64,13 +64,17 @@ class Spent:
         return tuple(look for look in rule.looks if look <= pairs) if fewest <= pairs else ()
 
     def reserve(self, rule: ConfirmationRule, known: Noise | None) -> None:
-        """Keep what the confirmation needs: four pairs, or half of what is left, or its first look."""
-        fewest = fewest_pairs(rule, known)
-        self.reserved = 2 * max(fewest, min(_PAIRS, self.left() // 4))
+        """Keep what the confirmation needs."""
+        self.reserved = _reserved(fewest_pairs(rule, known), self.left())
 
     def allows_search(self) -> bool:
         """Whether a further start leaves what the confirmation needs."""
         return self.left() > self.reserved
+
+
+def _reserved(fewest: int, starts: int) -> int:
+    """Starts that are kept for the confirmation: four pairs, or half of what there is, or its first look."""
+    return 2 * max(fewest, min(_PAIRS, starts // 4))
 
 
 def fewest_pairs(rule: ConfirmationRule, known: Noise | None) -> int:
@@ -122,11 +126,11 @@ def forecast(
     starts = math.floor(3600 * budget.hours / cost_s) - baseline
     spread = known or _ASSUMED
     # by then the baseline's own starts have told how far starts differ
-    told = Noise(spread=spread.spread, df=(known.df if known else 0.0) + _df(baseline))
+    told = Noise(spread=spread.spread, df=(known.df if known else 0.0) + noise_df(baseline))
     fewest = fewest_pairs(rule, told)
     if starts < 2 * fewest:
         return None
-    reserved = 2 * max(fewest, min(_PAIRS, starts // 4))
+    reserved = _reserved(fewest, starts)
     looks = tuple(look for look in rule.looks if 2 * look <= reserved) or (fewest,)
     planned = msgspec.structs.replace(rule, looks=looks)
     return Forecast(
@@ -139,8 +143,3 @@ def forecast(
         spread_known=known is not None,
         smallest=smallest_shown(spread.spread, told.df, planned),
     )
-
-
-def _df(starts: int) -> float:
-    """Degrees of freedom that so many starts of one configuration give, as `stats.noise` counts them."""
-    return 2 * (starts - 1) ** 2 / (3 * starts - 4) if starts > 1 else 0.0

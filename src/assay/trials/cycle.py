@@ -17,6 +17,7 @@ from assay.errors import AssayError, HostError, JournalError, MeasurementError, 
 from assay.facts import read_served
 from assay.rollout import Look, Outcome, Prepared, apply, come_back, held, promote, rollback
 from assay.trials.effect import Effect, Expected, prove_effect
+from assay.trials.ground import masked_settings
 from assay.trials.ladder import Ladder, Told, climb, fit
 
 if TYPE_CHECKING:
@@ -204,10 +205,7 @@ class _Cycle:
             )
         except HostError:
             return {}
-        return {
-            name: mask(value, self._out.prepared.secrets) if isinstance(value, str) else value
-            for name, value in served.settings.items()
-        }
+        return masked_settings(served.settings, self._out.prepared.secrets)
 
     def _invocation(self) -> str:
         return self._machine.state().invocation_id

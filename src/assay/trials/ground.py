@@ -6,10 +6,18 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from assay._masking import mask
 from assay._value import Value
 from assay.rollout import Change, Service
 
 Plain = bool | int | float | str | None
+
+
+def masked_settings(settings: Mapping[str, Plain], secrets: frozenset[str]) -> dict[str, Plain]:
+    """What a server says of itself, fit to be kept."""
+    return {
+        name: mask(value, secrets) if isinstance(value, str) else value for name, value in settings.items()
+    }
 
 
 class Started(Value):

@@ -39,7 +39,7 @@ from assay.rollout import (
     name_exit,
     service_of,
 )
-from assay.trials.ground import Ended, Plain, Started
+from assay.trials.ground import Ended, Plain, Started, masked_settings
 
 if TYPE_CHECKING:
     from assay._secret import Secret
@@ -223,10 +223,7 @@ class LocalProcess:
             served = read_served(self._host, self._service.url, key=self._service.key)
         except HostError:
             return {}
-        return {
-            name: mask(value, self._secrets) if isinstance(value, str) else value
-            for name, value in served.settings.items()
-        }
+        return masked_settings(served.settings, self._secrets)
 
     def _stop(self) -> None:
         """End what runs, and wait until nobody answers.

@@ -30,7 +30,7 @@ from assay.rollout import (
     promote,
     restart,
 )
-from assay.trials.ground import Ended, Plain, Started
+from assay.trials.ground import Ended, Plain, Started, masked_settings
 
 if TYPE_CHECKING:
     from assay._value import Value
@@ -188,10 +188,7 @@ class SystemdUnit:
             served = look.machine.patiently(lambda: read_served(self._host, service.url, key=service.key))
         except HostError:
             return {}
-        return {
-            name: mask(value, secrets) if isinstance(value, str) else value
-            for name, value in served.settings.items()
-        }
+        return masked_settings(served.settings, secrets)
 
     def _invocation(self) -> str:
         return self._look_.machine.state().invocation_id
