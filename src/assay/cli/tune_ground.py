@@ -34,9 +34,20 @@ def check_permission(subject: Subject) -> None:
     """Whether the file lets assay start servers there.
 
     Raises:
-        Refused: it does not.
+        Refused: it does not, or asks for what studies do not do yet.
     """
+    if subject.deployment.hooks.drain:
+        raise Refused(
+            f"{subject.path} has hooks that drain, and a study does not run them yet",
+            hint="take the server out of its balancer for the study, and [hooks] out of the file; "
+            "`assay try` runs them",
+        )
     if subject.deployment.live is not None:
+        if subject.deployment.live.user:
+            raise Refused(
+                f"{subject.deployment.live.unit} is a user's own unit, which studies do not start yet",
+                hint="`assay try` does; or leave [live] out: the command is started as a process",
+            )
         check_unit(subject.deployment)
         return
     if subject.deployment.trials.where not in ("in_place", "drained"):
