@@ -39,6 +39,7 @@ class Score:
     wrong: list[str] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
     outcomes: list[str] = field(default_factory=list)
+    unsure: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     environment: list[str] = field(default_factory=list)
 

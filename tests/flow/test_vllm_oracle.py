@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.flow.oracle import golden
-from tests.flow.vllm_oracle import Score, score, vllm_source
+from tests.flow.oracle import Score, golden
+from tests.flow.vllm_oracle import score, vllm_source
 
 pytestmark = [pytest.mark.registry, pytest.mark.timeout(400)]
 VERSIONS = ("0.24.0", "0.32.0")

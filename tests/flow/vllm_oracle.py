@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.flow.oracle import golden, words
+from tests.flow.oracle import Score, golden, words
 
 from assay.engines import ENGINES
 from assay.facts import Fact, Facts, library_fact
@@ -17,23 +15,6 @@ from assay.source.declaring.module import Modules
 
 DRAWN = frozenset({"instance_id", "data_parallel_master_port", "_data_parallel_master_port_list"})
 """Settings that differ from start to start, or hold a port that is free."""
-
-
-@dataclass
-class Score:
-    """How often assay said the same."""
-
-    equal: int = 0
-    wrong: list[str] = field(default_factory=list)
-    unknown: Counter[str] = field(default_factory=Counter)
-    outcomes: list[str] = field(default_factory=list)
-    unsure: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def certain(self) -> float:
-        """The share of fields that are certain and equal."""
-        return self.equal / max(1, self.equal + len(self.wrong) + self.unknown.total())
 
 
 def vllm_source(root: Path) -> EngineSource:

@@ -51,3 +51,15 @@ def install(rig: Rig, *, host: str = "rig1") -> None:
     rig.call("exec", host, "ln", "-sf", "/usr/bin/python3", "/opt/venv/bin/python3")
     rig.call("exec", host, "systemctl", "daemon-reload")
     rig.call("exec", host, "systemctl", "enable", "--now", UNIT)
+
+
+def serves(rig: Rig) -> bool:
+    """Whether it answers, asked without any of our code."""
+    ask = [
+        *("curl", "-s", "-m", "2", "-H", f"Authorization: Bearer {KEY}", "-d", "{}"),
+        "http://127.0.0.1:31000/v1/completions",
+    ]
+    try:
+        return "completion_tokens" in rig.inside(*ask)
+    except AssertionError:
+        return False

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig.service import serves
 
 from assay._value import Value
 from assay.cli import main
@@ -107,17 +108,6 @@ def begin(rig: Rig, text: str) -> None:
     rig.inside("systemctl", "daemon-reload")
     rig.inside("systemctl", "reset-failed")
     rig.inside("systemctl", "start", service.UNIT)
-
-
-def serves(rig: Rig) -> bool:
-    ask = [
-        *("curl", "-s", "-m", "2", "-H", f"Authorization: Bearer {service.KEY}", "-d", "{}"),
-        "http://127.0.0.1:31000/v1/completions",
-    ]
-    try:
-        return "completion_tokens" in rig.inside(*ask)
-    except AssertionError:
-        return False
 
 
 def inside_words(rig: Rig) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
-from tests.rig.test_rollout import clean, serves
+from tests.rig.service import serves
+from tests.rig.test_rollout import clean
 
 from assay.cli import main
 from assay.rollout import layout

@@ -23,6 +23,7 @@ import pytest
 from msgspec.structs import replace
 from tests.rig import service
 from tests.rig.rigs import PASSWORD, Rig, a_rig, wait_until
+from tests.rig.service import serves
 
 from assay._value import Value
 from assay.cli import main
@@ -77,18 +78,6 @@ def clean(rig: Rig) -> None:
     service.install(rig)
     rig.inside("systemctl", "restart", service.UNIT)
     wait_until(lambda: serves(rig))
-
-
-def serves(rig: Rig) -> bool:
-    """Whether it answers, asked without any of our code."""
-    ask = [
-        *("curl", "-s", "-m", "2", "-H", f"Authorization: Bearer {service.KEY}", "-d", "{}"),
-        "http://127.0.0.1:31000/v1/completions",
-    ]
-    try:
-        return "completion_tokens" in rig.inside(*ask)
-    except AssertionError:
-        return False
 
 
 def command(rig: Rig) -> str:

@@ -15,7 +15,8 @@ from types import MappingProxyType
 import pytest
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
-from tests.rig.test_rollout import PLACES, back, clean, command, is_base, serves
+from tests.rig.service import serves
+from tests.rig.test_rollout import PLACES, back, clean, command, is_base
 
 from assay.bench import read_run
 from assay.cli import main

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
-from tests.rig.test_rollout import clean, command, serves
+from tests.rig.service import serves
+from tests.rig.test_rollout import clean, command
 from tests.study.engine import ARGUMENTS, SERVER
 
 from assay.cli import main

@@ -15,6 +15,8 @@ import pytest
 from msgspec.structs import replace
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig.service import serves
+from tests.rig.test_rollout import QUICK
 
 from assay._value import Value
 from assay.cli import main
@@ -24,7 +26,6 @@ from assay.rollout import (
     Layout,
     Look,
     Outcome,
-    Patience,
     Request,
     apply,
     check_machine,
@@ -38,7 +39,6 @@ from assay.rollout.places import places_of
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
 ME = "deploy"
-QUICK = Patience(switch_s=6, trial_s=8, stop_s=20, ready_s=15, hold_s=1, token_s=3, lost_s=20, poll_s=0.1)
 TEXT = service.UNIT_TEXT.replace("multi-user.target", "default.target")
 
 
@@ -74,17 +74,6 @@ def places(rig: Rig) -> Layout:
     )
     wait_until(lambda: serves(rig))
     return found
-
-
-def serves(rig: Rig) -> bool:
-    ask = [
-        *("curl", "-s", "-m", "2", "-H", f"Authorization: Bearer {service.KEY}", "-d", "{}"),
-        "http://127.0.0.1:31000/v1/completions",
-    ]
-    try:
-        return "completion_tokens" in rig.inside(*ask)
-    except AssertionError:
-        return False
 
 
 def command(rig: Rig) -> str:
