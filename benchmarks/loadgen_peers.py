@@ -150,7 +150,7 @@ def read_aiperf(load: Load, _truth: Truth, _words: dict[str, int]) -> Reported:
 def read_assay(load: Load, truth: Truth, _words: dict[str, int]) -> Reported:
     """Connections pair in the order in which they were opened; two requests of its own come before."""
     document = json.loads((load.folder / "out.json").read_text())
-    records = read_records(load.folder / "out.rung1.records").records
+    records = tuple(read_records(load.folder / "out.rung1.records").records)
     ours, theirs = defaultdict(list), defaultdict(list)
     for each in sorted(records, key=lambda each: each.sent_ns):
         ours[each.connection].append(each)

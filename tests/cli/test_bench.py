@@ -69,7 +69,7 @@ def test_a_ladder_is_measured_printed_and_kept(
     kept = (tmp_path / "r.json").read_text() + shown.out + shown.err
     assert KEY not in kept
     assert len(running.requests) == len(set(running.requests)) == 2 + 2 * (6 + 1)
-    records = read_records(tmp_path / "r.rung2.records").records
+    records = tuple(read_records(tmp_path / "r.rung2.records").records)
     assert [each.index for each in records] == list(range(1, 7))
 
 
@@ -178,7 +178,7 @@ def test_finished_rungs_outlive_any_end(
         assert process.returncode == 130
         assert ended == ["complete", "interrupted"]
         assert "Traceback" not in errors
-    assert len(read_records(tmp_path / "r.rung1.records").records) == 8
+    assert len(tuple(read_records(tmp_path / "r.rung1.records").records)) == 8
 
 
 def test_a_rung_that_has_ended_outlives_ctrl_c_before_it_is_written(

@@ -27,7 +27,8 @@ from assay.bench.level import Level
 from assay.bench.metrics import Failures, Metrics, Steadiness
 from assay.bench.models import served_model
 from assay.bench.prompts import RandomPrompts, SharedPrefixPrompts
-from assay.bench.records import Outcome, RecordFile, RequestRecord, read_records, write_records
+from assay.bench.record_file import RecordFile, read_records
+from assay.bench.records import Outcome, RequestRecord
 from assay.bench.requests import Endpoint, Json, Prompt, Sending, Target, target
 from assay.bench.result_files import read_arm, read_run, work_of
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
@@ -110,5 +111,4 @@ __all__ = [
     "tokens_per_joule",
     "trace_length",
     "work_of",
-    "write_records",
 ]

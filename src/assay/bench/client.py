@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.bench.job import Exchange, Job, Report
+from assay.bench.job import Job, Report
 from assay.errors import MeasurementError
 
 OnReport = Callable[[Report], None]
@@ -77,14 +77,3 @@ def _stop(worker: subprocess.Popen[bytes], last: list[Report]) -> None:
     except BaseException:
         worker.kill()
         raise
-
-
-def exchanges(spool: Path) -> Iterator[Exchange]:
-    """What a worker recorded, in the order in which it ended; a cut-off end is left out."""
-    decoder = msgspec.msgpack.Decoder(Exchange)
-    with spool.open("rb") as file:
-        while len(size := file.read(4)) == 4:
-            data = file.read(int.from_bytes(size, "little"))
-            if len(data) < int.from_bytes(size, "little"):
-                return
-            yield decoder.decode(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+import struct
 from typing import Literal
 
 from assay.bench.framing import Framing
@@ -15,6 +16,9 @@ State = Literal["connecting", "tunnel", "handshake", "idle", "busy"]
 SO_TIMESTAMPNS = 35
 """Linux's number on every platform that Python runs on but alpha, parisc and sparc; not in `socket`."""
 READ_BYTES = 65536
+TIMESPEC = struct.Struct("@qq")
+"""How a kernel of 64 bits says when a segment came."""
+NO_STAMP = bytes(TIMESPEC.size)
 
 
 class Connection:
@@ -88,7 +92,8 @@ class Connection:
     def exchange(self, fate: Fate, detail: str) -> Exchange:
         """What is known of the exchange, as it is recorded."""
         place = (self.index, self.number, self.nth, self.retries, self.due_ns, self.sent_ns)
-        return Exchange(*place, fate, detail, self.stamps, self.kernel, self.reads)
+        sizes, data = list(map(len, self.reads)), b"".join(self.reads)
+        return Exchange(*place, fate, detail, self.stamps, b"".join(self.kernel), sizes, data)
 
     def follow(self) -> Framing:
         """The framing, fed with all that came; each byte is fed once."""

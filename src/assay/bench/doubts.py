@@ -237,14 +237,7 @@ def _counts(records: Sequence[RequestRecord], found: Metrics) -> Iterator[Doubt]
             text="the server counted no tokens: there is no token throughput",
             mend="a server that obeys stream_options.include_usage",
         )
-    wrong = sum(
-        each.completion_tokens is not None
-        and (
-            len(each.events_ns) > each.completion_tokens
-            or any(count > each.completion_tokens for count in each.tokens_at_event)
-        )
-        for each in done
-    )
+    wrong = found.more_events_than_tokens
     if wrong:
         yield Doubt(
             code="count-mismatch",

@@ -10,6 +10,10 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 """Tokens as a server counts them; an event with an impossible count is garbage."""
 
 
+_NULL = msgspec.Raw(b"null")
+"""What is not there; told from what is by being this very object, since there are many events."""
+
+
 class _Detail(msgspec.Struct, frozen=True):
     cached_tokens: Count | None = None
     reasoning_tokens: Count | None = None
@@ -40,7 +44,7 @@ class _Delta(msgspec.Struct, frozen=True):
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
-    tool_calls: msgspec.Raw = msgspec.Raw(b"null")
+    tool_calls: msgspec.Raw = _NULL
 
 
 class _Choice(msgspec.Struct, frozen=True):
@@ -76,7 +80,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
     choices: list[_Choice] | None = None
     usage: Usage | None = None
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    error: msgspec.Raw = _NULL
     object: str | None = None
     message: str | None = None
     text: str | None = None
@@ -86,11 +90,26 @@ class Chunk(msgspec.Struct, frozen=True):
     @property
     def failure(self) -> str:
         """The error that the server puts into a stream of status 200, or nothing."""
-        if bytes(self.error) != b"null":
+        if self.error is not _NULL and bytes(self.error) != b"null":
             return bytes(self.error).decode("utf-8", "replace")
         if self.meta_info is not None and self.meta_info.ending.type == "abort":
             return self.meta_info.ending.message or "aborted"
         return (self.message or "error") if self.object == "error" else ""
+
+    @property
+    def only_text(self) -> int:
+        """Characters of text where that is all that the event says, as nearly all do; else 0."""
+        choices = self.choices
+        if not choices or self.usage is not None or self.error is not _NULL or self.object == "error":
+            return 0
+        choice, delta = choices[0], choices[0].delta
+        if len(choices) > 1 or choice.finish_reason:
+            return 0
+        if delta is None:
+            return len(choice.text or "")
+        if delta.reasoning_content or delta.reasoning or choice.text or delta.tool_calls is not _NULL:
+            return 0
+        return len(delta.content or "")
 
     def said(self) -> tuple[int, int, bool]:
         """Characters of text, characters of reasoning, whether there is a tool call."""
@@ -102,7 +121,8 @@ class Chunk(msgspec.Struct, frozen=True):
             if delta is not None:
                 text += len(delta.content or "")
                 reasoning += len(delta.reasoning_content or delta.reasoning or "")
-                call = call or bytes(delta.tool_calls) not in (b"null", b"[]")
+                tools = delta.tool_calls
+                call = call or (tools is not _NULL and bytes(tools) not in (b"null", b"[]"))
         return text, reasoning, call
 
     @property

@@ -57,9 +57,12 @@ class Exchange(msgspec.Struct, array_like=True):
     detail: str
     stamps_ns: list[int]
     """When each read returned, CLOCK_MONOTONIC."""
-    kernel: list[bytes]
-    """What the kernel says of each read: a struct timespec of CLOCK_REALTIME, or nothing."""
-    reads: list[bytes]
+    kernel: bytes
+    """What the kernel says of each read: a struct timespec of CLOCK_REALTIME, zeros where it said nothing."""
+    sizes: list[int]
+    """How many bytes each read brought."""
+    data: bytes
+    """All of them."""
 
 
 class Report(msgspec.Struct, frozen=True):

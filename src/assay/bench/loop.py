@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from assay.bench.connection import READ_BYTES, Connection, TlsPipe, tls_context
+from assay.bench.connection import NO_STAMP, READ_BYTES, Connection, TlsPipe, tls_context
 from assay.bench.guard import Guard
 from assay.bench.job import Ended, Exchange, Fate, Job, Report
 from assay.bench.poller import READ, WRITE, Poller
+from assay.bench.spool import HEAD
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _TICK_NS = 100_000_000
@@ -215,7 +216,7 @@ class Loop:
         except OSError as error:
             why = error.strerror or str(error)
             now = time.monotonic_ns()
-            self._put(Exchange(index, 0, 0, retries, due_ns, now, "unreachable", why, [], [], []))
+            self._put(Exchange(index, 0, 0, retries, due_ns, now, "unreachable", why, [], b"", [], b""))
             return False
         connection.index, connection.due_ns, connection.retries = index, due_ns, retries
         return True
@@ -316,13 +317,13 @@ class Loop:
                 continue
             stamp = clock()
             if connection.tls is not None or connection.state != "busy":
-                self._slow(connection, data, stamp, ancillary[0][2] if ancillary else b"")
+                self._slow(connection, data, stamp, ancillary[0][2] if ancillary else NO_STAMP)
                 continue
             if not data:
                 self._lost(connection, "closed", "")
                 continue
             connection.stamps.append(stamp)
-            connection.kernel.append(ancillary[0][2] if ancillary else b"")
+            connection.kernel.append(ancillary[0][2] if ancillary else NO_STAMP)
             connection.reads.append(data)
             if not connection.fast or data[-5:] == _LAST_CHUNK or len(data) < 7:
                 self._look(connection)
@@ -432,8 +433,8 @@ class Loop:
 
     def _put(self, exchange: Exchange) -> None:
         data = self._encoder.encode(exchange)
-        self._spool += (len(data).to_bytes(4, "little"), data)
-        self._spooled += 4 + len(data)
+        self._spool += (HEAD.pack(len(data), exchange.index, exchange.sent_ns), data)
+        self._spooled += HEAD.size + len(data)
         self._in_flight -= 1
         self._left -= 1
         self._done += exchange.fate == "complete"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
 from assay._value import Value
+from assay.bench.arrival_figures import WINDOWS, ArrivalFigures
 from assay.bench.goodput import Goodput, goodput
 from assay.bench.level import Level
 from assay.bench.records import Outcome, RequestRecord
-from assay.stats import Interval, Summary, batch_means, mser5, quantile, summarised
+from assay.stats import Interval, Summary, batch_means, mser5, summarised
 
-_WINDOWS = 200
 _NS = 1e9
 _MS = 1e6
 
@@ -93,6 +92,8 @@ class Metrics(Value):
     """Requests that kept what was promised; `None` where nothing was."""
     shared_arrivals: float
     """Share of events that came in one read with the event before."""
+    more_events_than_tokens: int
+    """Completed requests with more events with text than the server counts tokens, at their end or before."""
     mean_concurrency: float
     """Requests in flight, averaged over the duration."""
     max_concurrency: int
@@ -108,15 +109,22 @@ class Metrics(Value):
 
 
 def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
-    """The metrics of a rung, from its records in any order."""
+    """The metrics of a rung, from its whole records in any order."""
+    arrivals = ArrivalFigures(level, [each.sent_ns for each in records])
+    for each in records:
+        arrivals.take(each)
+    return combined(records, arrivals, level)
+
+
+def combined(records: Sequence[RequestRecord], arrivals: ArrivalFigures, level: Level) -> Metrics:
+    """The metrics of a rung, from its records, light ones are enough, and what all arrivals add up to."""
     done = [each for each in records if each.ok]
     duration = _duration_s(records)
     per_s = 1 / duration if duration else 0.0
     later = _after_opening(records, level)
     given = _total([each.prompt_tokens for each in done])
     made = _total([each.completion_tokens for each in done])
-    gaps = [gap / _MS for each in done for gap in each.gaps_ns]
-    events = sum(len(each.events_ns) for each in done)
+    events = arrivals.events
     stays = [(each.sent_ns, each.last_byte_ns) for each in records if each.last_byte_ns]
     return Metrics(
         completed=len(done),
@@ -134,27 +142,22 @@ def metrics(records: Sequence[RequestRecord], level: Level) -> Metrics:
         ttft_later_ms=summarised([each.ttft_ns / _MS for each in later if each.ok]),
         ttft_by_turn_ms=_by_turn(done),
         ttfo_ms=summarised(_ttfo_ms(done)),
-        itl_ms=summarised(gaps, independent=len(done)),
+        itl_ms=arrivals.gaps.summary(scale=_MS, independent=len(done)),
         tpot_ms=summarised(_tpot_ms(done)),
         e2e_ms=summarised([each.e2e_ns / _MS for each in done]),
         tokens_per_event=made / events if made is not None and events else None,
         accept_length=_mean([each.accept_length for each in done]),
-        max_output_tokens_per_s=None if made is None or duration < 2 else _most_tokens(done),
+        max_output_tokens_per_s=None if made is None or duration < 2 else arrivals.seconds.most,
         goodput=goodput(records, level.slos, duration),
-        shared_arrivals=1 - (len(gaps) + len(done)) / events if events else 0.0,
+        shared_arrivals=1 - (arrivals.gaps.count + len(done)) / events if events else 0.0,
+        more_events_than_tokens=arrivals.mismatched,
         mean_concurrency=sum(end - start for start, end in stays) / _NS * per_s,
         max_concurrency=_most(stays),
         sent_per_s=_per_s([each.sent_ns for each in records]) if level.open else None,
         due_per_s=_per_s([each.due_ns for each in records]) if level.open else None,
         lateness_ms=summarised([(each.sent_ns - each.due_ns) / _MS for each in records if each.due_ns]),
-        full_load=_full_load(done, level, made) if level.steady else None,
+        full_load=None if made is None or not level.steady else _full_load(done, level, arrivals),
     )
-
-
-def backlog_p99_ms(records: Sequence[RequestRecord]) -> float | None:
-    """How long bytes waited for the client to read them, 99 % of reads; `None` without kernel stamps."""
-    waited = sorted(wait for each in records for wait in each.backlog_ns)
-    return quantile(waited, 0.99) / _MS if waited else None
 
 
 def _duration_s(records: Sequence[RequestRecord]) -> float:
@@ -206,18 +209,6 @@ def _ttfo_ms(done: Sequence[RequestRecord]) -> list[float]:
     return [(each.first_answer_ns - each.sent_ns) / _MS for each in done if each.first_answer_ns]
 
 
-def _most_tokens(done: Sequence[RequestRecord]) -> float:
-    """Output tokens of the busiest whole second."""
-    began = min((each.sent_ns for each in done), default=0)
-    weights: dict[int, float] = {}
-    for each in done:
-        weight = (each.completion_tokens or 0) / len(each.events_ns)
-        for at in each.events_ns:
-            second = (at - began) // 1_000_000_000
-            weights[second] = weights.get(second, 0.0) + weight
-    return max(weights.values(), default=0.0)
-
-
 def _most(stays: Sequence[tuple[int, int]]) -> int:
     changes = sorted([(start, 1) for start, _ in stays] + [(end, -1) for _, end in stays])
     now = most = 0
@@ -232,27 +223,18 @@ def _per_s(times: Sequence[int]) -> float | None:
     return (len(times) - 1) * _NS / span if span else None
 
 
-def _full_load(done: Sequence[RequestRecord], level: Level, made: int | None) -> Steadiness | None:
+def _full_load(done: Sequence[RequestRecord], level: Level, arrivals: ArrivalFigures) -> Steadiness | None:
     """Tokens a second in equal windows between the end of the opening burst and the last send."""
-    sent = sorted(each.sent_ns for each in done)
-    opening = 0 if level.open else min(level.concurrency or 0, len(sent)) - 1
-    if made is None or len(sent) < 2 or sent[-1] <= sent[opening]:
+    width = arrivals.full_load.width_ns
+    if width <= 0 or len(done) < 2:
         return None
-    began, span = sent[opening], sent[-1] - sent[opening]
-    edges = [began + span * at / _WINDOWS for at in range(1, _WINDOWS + 1)]
-    counts = [0.0] * _WINDOWS
-    for each in done:
-        weight = (each.completion_tokens or 0) / len(each.events_ns)
-        for at in each.events_ns:
-            if began <= at < edges[-1]:
-                counts[bisect_right(edges, at)] += weight
-    rates = [count * _WINDOWS * _NS / span for count in counts]
+    rates = [count * _NS / width for count in arrivals.full_load.windows(WINDOWS)]
     stays = [float(each.e2e_ns) for each in sorted(done, key=lambda each: each.sent_ns)]
     series = stays if level.open else rates  # in an open loop throughput is what was sent
     cut = mser5(series)
     return Steadiness(
-        seconds=span / _NS,
-        tokens_per_s=sum(counts) * _NS / span,
+        seconds=width * WINDOWS / _NS,
+        tokens_per_s=sum(rates) / WINDOWS,
         interval=batch_means(rates),
         cut=cut,
         change=_change(series, cut),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, count, repeat
+from operator import add, gt, sub
 
 import msgspec
 
@@ -12,8 +15,9 @@ from assay.bench.framing import Framing
 from assay.bench.job import Exchange
 from assay.bench.records import Outcome, RequestRecord
 
-_TIMESPEC = struct.Struct("@qq")
+_OK = 200
 _DECODER = msgspec.json.Decoder(Chunk)
+_MANY = msgspec.json.Decoder(list[Chunk])
 _SHOWN = 300
 _BODY_KEPT = 4096
 
@@ -25,8 +29,9 @@ def parsed(exchange: Exchange, offset_ns: int | None, secrets: Sequence[str] = (
     are taken out of what the server says.
     """
     reader = _Reader(exchange, offset_ns)
-    for number, data in enumerate(exchange.reads):
-        reader.take(number, data)
+    if not reader.took_plain():
+        reader = _Reader(exchange, offset_ns)
+        reader.take_reads()
     record = reader.finished()
     for secret in secrets:
         record.error = record.error.replace(secret, "***")
@@ -39,14 +44,22 @@ def arrivals(exchange: Exchange, offset_ns: int | None) -> tuple[list[int], list
     A stamp of the kernel later than the read itself, or earlier than the one before, is none: the read's own
     takes its place, as it does where there is no stamp (Linux begins to stamp a moment after it was asked).
     """
+    reads = exchange.stamps_ns
     if offset_ns is None:
-        return exchange.stamps_ns, []
+        return reads, []
+    words = array("q", exchange.kernel)
+    stamps = [
+        seconds * 1_000_000_000 + more - offset_ns
+        for seconds, more in zip(words[::2], words[1::2], strict=True)
+    ]
+    in_order = not any(map(gt, stamps, stamps[1:])) and not any(map(gt, stamps, reads))
+    if in_order and all(words[::2]):
+        return stamps, list(map(sub, reads, stamps))
     found, waited, before = [], [], 0
-    for read_ns, data in zip(exchange.stamps_ns, exchange.kernel, strict=True):
+    for read_ns, stamp, seconds in zip(reads, stamps, words[::2], strict=True):
         at = read_ns
-        if len(data) == _TIMESPEC.size:
-            seconds, nanoseconds = _TIMESPEC.unpack(data)
-            at = max(before, min(seconds * 1_000_000_000 + nanoseconds - offset_ns, read_ns))
+        if seconds:
+            at = max(before, min(stamp, read_ns))
             waited.append(read_ns - at)
         found.append(at)
         before = at
@@ -100,17 +113,67 @@ class _Reader:
             last_byte_ns=stamps[-1],
             outcome="ok",
             backlog_ns=backlog,
-            unstamped_reads=len(exchange.reads) - len(backlog),
+            unstamped_reads=len(exchange.sizes) - len(backlog),
             events_ns=[],
             tokens_at_event=[],
         )
 
-    def take(self, number: int, data: bytes) -> None:
+    def took_plain(self) -> bool:
+        """Take a response of the usual form at once; whether it was one, else nothing is to be kept.
+
+        That is a whole one with status 200, events of one line `data: {…}`, a blank line after each, and
+        `[DONE]` last. A blank line of the body ends at the same byte of the raw response, and chunks can only
+        add some to it: as many in both means that they are the same.
+        """
+        exchange, body = self._exchange, self._body
+        if exchange.fate != "complete":
+            return False
+        body.feed(exchange.data)
+        data = body.taken()
+        plain = body.done and not body.error and body.status == _OK and not body.encoded
+        if not (plain and data.startswith(b"data: {") and data.endswith(b"\n\ndata: [DONE]\n\n")):
+            return False
+        parts = exchange.data.split(b"\n\n")
+        if b"\r" in data or b"\n\n\n" in data or len(parts) - 1 != data.count(b"\n\n"):
+            return False
+        try:
+            chunks = _MANY.decode(b"[" + data[6:-16].replace(b"\n\ndata: ", b",") + b"]")
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+        if len(chunks) != len(parts) - 2:
+            return False
+        self._any = self._done = True
+        record, text = self.record, 0
+        for at_ns, chunk in zip(self._ends(parts), chunks, strict=False):
+            said = chunk.only_text
+            if said:
+                record.events_ns.append(at_ns)
+                text += said
+                record.first_answer_ns = record.first_answer_ns or at_ns
+            else:
+                self._chunk(at_ns, chunk)
+        record.text_chars += text
+        return True
+
+    def _ends(self, parts: Sequence[bytes]) -> Iterator[int]:
+        """Arrival of the end of each part, the blank line behind it included."""
+        edges = list(accumulate(self._exchange.sizes))
+        ends = map(add, accumulate(map(len, parts[:-1])), count(2, 2))
+        return map(self._stamps.__getitem__, map(bisect_left, repeat(edges), ends))
+
+    def take_reads(self) -> None:
+        """Take a response read by read, whatever it is."""
+        at = 0
+        for number, size in enumerate(self._exchange.sizes):
+            self._take(number, self._exchange.data[at : at + size])
+            at += size
+
+    def _take(self, number: int, data: bytes) -> None:
         self._body.feed(data)
         body = self._body.taken()
         if len(self._plain) < _BODY_KEPT:
             self._plain += body[:_BODY_KEPT]
-        if self._body.status == 200 and body:
+        if self._body.status == _OK and body:
             for event in self._events.feed(body):
                 self._event(self._stamps[number], event)
 
@@ -124,6 +187,9 @@ class _Reader:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             self._broken = self._broken or f"an event is not as expected: {error}"
             return
+        self._chunk(at_ns, chunk)
+
+    def _chunk(self, at_ns: int, chunk: Chunk) -> None:
         self._failure = self._failure or chunk.failure
         if chunk.meta_info is not None:
             self._generated(at_ns, chunk.text or "", chunk.meta_info)
@@ -174,7 +240,7 @@ class _Reader:
 
     def finished(self) -> RequestRecord:
         record = self.record
-        if self._exchange.reads:
+        if self._exchange.sizes:
             record.status = self._body.status
         record.outcome, error = self._outcome()
         record.error = error[:_SHOWN]
@@ -191,9 +257,9 @@ class _Reader:
             return fate, detail
         if fate == "garbage" or self._body.error:
             return "garbage", detail or self._body.error
-        if fate in ("closed", "reset", "unreachable") and not self._exchange.reads:
+        if fate in ("closed", "reset", "unreachable") and not self._exchange.sizes:
             return "connection", detail or "closed before any byte came"
-        if self._body.head and self._body.status != 200:
+        if self._body.head and self._body.status != _OK:
             return "http_error", f"{self._body.status}: {self._plain.decode('utf-8', 'replace').strip()}"
         if self._failure:
             return "error_in_stream", self._failure

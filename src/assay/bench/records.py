@@ -1,15 +1,11 @@
-"""What became of each request, and the compact file that keeps all of it."""
+"""What became of each request."""
 
 from __future__ import annotations
 
-import gzip
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 import msgspec
-
-from assay._value import Value
 
 Outcome = Literal[
     "ok",
@@ -24,8 +20,6 @@ Outcome = Literal[
     "silent",
 ]
 """`ok` is a whole stream with text in it; everything else is a failure and in no latency."""
-
-RECORDS_SCHEMA = "assay.bench.records/1"
 
 
 class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -77,6 +71,12 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     unstamped_reads: int = 0
     """Reads that it did not stamp."""
 
+    def light(self) -> RequestRecord:
+        """The same with only the first and the last arrival, which every latency of a request rests on."""
+        return msgspec.structs.replace(
+            self, events_ns=[*self.events_ns[:1], *self.events_ns[1:][-1:]], tokens_at_event=[], backlog_ns=[]
+        )
+
     @property
     def ok(self) -> bool:
         """Whether it counts as a success."""
@@ -104,27 +104,3 @@ class RequestRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
         """Between arrivals; events that came in one read are one arrival."""
         stamps = self.events_ns
         return [b - a for a, b in pairwise(stamps) if b != a]
-
-
-class RecordFile(Value):
-    """All requests of a rung, warm-ups left out."""
-
-    schema: str = RECORDS_SCHEMA
-    rung: str
-    """Which rung, as the summary names it."""
-    began_ns: int
-    """CLOCK_MONOTONIC at the start of the clock."""
-    ended_ns: int
-    records: tuple[RequestRecord, ...]
-
-
-def write_records(path: Path, content: RecordFile) -> None:
-    """Write the compact file (gzip over MessagePack), whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(gzip.compress(msgspec.msgpack.encode(content), compresslevel=4, mtime=0))
-    part.replace(path)
-
-
-def read_records(path: Path) -> RecordFile:
-    """Read it back."""
-    return msgspec.msgpack.decode(gzip.decompress(path.read_bytes()), type=RecordFile)

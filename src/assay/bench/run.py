@@ -13,7 +13,7 @@ import msgspec
 from assay._secret import Secret
 from assay._value import Value
 from assay.bench.baseline import off_baseline
-from assay.bench.client import OnReport, drive, exchanges
+from assay.bench.client import OnReport, drive
 from assay.bench.client_report import ClientReport
 from assay.bench.doubt import Doubt
 from assay.bench.doubts import doubts, drift, prompts_repeated, through_proxy
@@ -21,9 +21,10 @@ from assay.bench.flush import flush_cache
 from assay.bench.gpus import GpuReport, GpuWatch, gpu_doubts, load_nvml
 from assay.bench.job import Ended, Job, Report
 from assay.bench.level import Level, due_times_ns
-from assay.bench.metrics import Metrics, backlog_p99_ms, metrics
-from assay.bench.parse import parsed
+from assay.bench.metrics import Metrics, combined
 from assay.bench.prompts import RandomPrompts
+from assay.bench.record_file import read_records
+from assay.bench.recorded import STEP_NS, Recorded, recorded
 from assay.bench.records import RequestRecord
 from assay.bench.requests import Prompt, Sending, Target, request_bytes
 from assay.bench.results import RunFile
@@ -34,10 +35,10 @@ from assay.bench.undisturbed import undisturbed
 from assay.bench.watch import Watch
 from assay.errors import NotReady, TooManyFailures
 
-_STEP_NS = 200_000
-"""A change of the clock's offset below this is our own error of reading it."""
 _LAZY_NS = 1_000_000
 _LINUX = sys.platform == "linux"
+_STAMPED = _LINUX and sys.maxsize > 1 << 32
+"""Stamps have another shape where a word has 32 bits."""
 
 
 class Workload(Value):
@@ -97,12 +98,11 @@ class Rung(Value):
     """The same at its end."""
 
 
-Measured = tuple[Rung, tuple[RequestRecord, ...]]
 OnProgress = Callable[[Level, Report], None]
-Keep = Callable[[Rung, tuple[RequestRecord, ...]], None]
+Keep = Callable[[Rung], None]
 
 
-def measure(  # noqa: PLR0913 - what is measured, within which limits, and who is told
+def measure(
     where: Target,
     workload: Workload,
     levels: Sequence[Level],
@@ -110,11 +110,33 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
     key: Secret | None = None,
     limits: Limits | None = None,
     progress: OnProgress | None = None,
-    keep: Keep | None = None,
-) -> Iterator[Measured]:
-    """Drive the levels in order; each rung is yielded with its records as it ends.
+) -> Iterator[tuple[Rung, tuple[RequestRecord, ...]]]:
+    """Drive the levels as `drive_rungs` does; each rung is yielded with all its records, held in memory."""
+    with tempfile.TemporaryDirectory(
+        prefix=".assay-bench-", dir=limits.scratch if limits else None
+    ) as folder:
+        path = Path(folder) / "records"
+        rungs = drive_rungs(
+            where, workload, levels, lambda _: path, key=key, limits=limits, progress=progress
+        )
+        for rung in rungs:
+            yield rung, tuple(read_records(path).records)
 
-    `keep` gets them before: Ctrl-C and SIGTERM that come once a rung has ended wait until it is through.
+
+def drive_rungs(  # noqa: PLR0913 - what is measured, within which limits, and who is told
+    where: Target,
+    workload: Workload,
+    levels: Sequence[Level],
+    records_at: Callable[[int], Path],
+    *,
+    key: Secret | None = None,
+    limits: Limits | None = None,
+    progress: OnProgress | None = None,
+    keep: Keep | None = None,
+) -> Iterator[Rung]:
+    """Drive the levels in order; each rung is yielded as it ends, its records in the file `records_at` names.
+
+    `keep` gets it before: Ctrl-C and SIGTERM that come once a rung has ended wait until it is through.
 
     Ends after the first rung that stalls or is interrupted (KeyboardInterrupt), which is yielded too.
 
@@ -131,9 +153,9 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
         requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
         with (
             ExitStack() as ended,
-            tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder,
+            _scratch(limits) as folder,
         ):
-            spool = Path(folder) / "spool"
+            spool = folder / "spool"
             due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
             job = _job(where, level, prompts, requests, due, limits)
             if limits.flush:
@@ -144,23 +166,30 @@ def measure(  # noqa: PLR0913 - what is measured, within which limits, and who i
             if report.error:
                 raise _not_ready(where, report)
             server, gpus = watch.report(), gpu_watch.report(report.began_ns, report.ended_ns)
-            warm_ups, records = _records(spool, report, prompts, level, _secrets(workload.sending, key))
-            if not records:
+            secrets, into = _secrets(workload.sending, key), records_at(number)
+            found = recorded([spool], report, prompts, level, secrets=secrets, into=into)
+            if not found.records:
                 raise _nothing_measured(where, report)
-            rung = _rung(number, level, report, records, repeated)
+            rung = _rung(number, level, report, found, repeated)
             rung = msgspec.structs.replace(rung, server=server, gpus=gpus)
-            more = [*through_proxy(where)]
-            more += server_doubts(server, records, warm_ups, rung.metrics) if server else ()
-            more += [*gpu_doubts(gpus), *drift(rungs, rung), *off_baseline(rung, limits.baseline)]
-            rung = _doubted(rung, (*more, *limits.known), shared=shares_prefixes(workload.prompts))
+            more = [*through_proxy(where), *drift(rungs, rung), *off_baseline(rung, limits.baseline)]
+            more += [*_beside(rung, found), *limits.known]
+            rung = _doubted(rung, more, shared=shares_prefixes(workload.prompts))
             rungs.append(rung)
             if not rung.metrics.completed and rung.ended == "complete":
                 raise _none_answered(where, rung)
             if keep:
-                keep(rung, records)
-        yield rung, records
+                keep(rung)
+        yield rung
         if rung.ended != "complete":
             return
+
+
+@contextmanager
+def _scratch(limits: Limits) -> Iterator[Path]:
+    """A folder for what is needed only meanwhile."""
+    with tempfile.TemporaryDirectory(prefix=".assay-bench-", dir=limits.scratch) as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -171,6 +200,13 @@ def _watched(limits: Limits, where: Target, key: Secret | None) -> Iterator[tupl
         Watch(limits.metrics, key if _same_host(limits.metrics, where) else None) as watch,
     ):
         yield watch, gpus
+
+
+def _beside(rung: Rung, found: Recorded) -> Iterator[Doubt]:
+    """Doubts by what was looked at beside the load."""
+    if rung.server:
+        yield from server_doubts(rung.server, found.records, found.warmups, rung.metrics)
+    yield from gpu_doubts(rung.gpus)
 
 
 def _doubted(rung: Rung, more: Sequence[Doubt], *, shared: bool) -> Rung:
@@ -212,8 +248,8 @@ def _job(
         concurrency=level.concurrency or 0,
         stall_s=limits.stall_s,
         connect_s=limits.connect_s,
-        lazy_ns=_LAZY_NS if _LINUX else 0,
-        kernel_stamps=_LINUX,
+        lazy_ns=_LAZY_NS if _STAMPED else 0,
+        kernel_stamps=_STAMPED,
     )
 
 
@@ -223,50 +259,29 @@ def _secrets(sending: Sending, key: Secret | None) -> tuple[str, ...]:
     return (*((key.reveal(),) if key and key.reveal() else ()), *(each for each in words if len(each) >= 6))
 
 
-def _records(
-    spool: Path, report: Report, prompts: Sequence[Prompt], level: Level, secrets: Sequence[str]
-) -> tuple[list[RequestRecord], tuple[RequestRecord, ...]]:
-    """Warm-ups, and the timed requests in the order in which they were to be sent."""
-    offset = None if abs(report.offset_moved_ns) > _STEP_NS else report.offset_ns
-    records: list[RequestRecord] = []
-    for exchange in exchanges(spool) if report.began_ns else ():
-        if not exchange.sent_ns:
-            continue
-        record = parsed(exchange, offset, secrets)
-        record.turn = prompts[exchange.index].turn
-        record.asked_prompt_tokens = prompts[exchange.index].asked_tokens
-        record.asked_output_tokens = prompts[exchange.index].output_tokens
-        records.append(record)
-    records.sort(key=lambda record: record.index)
-    warm = [each for each in records if each.index < level.warmups]
-    return warm, tuple(records[len(warm) :])
-
-
-def _rung(
-    number: int, level: Level, report: Report, records: tuple[RequestRecord, ...], repeated: int
-) -> Rung:
-    found = metrics(records, level)
-    backlog = backlog_p99_ms(records)
+def _rung(number: int, level: Level, report: Report, found: Recorded, repeated: int) -> Rung:
+    arrivals = found.arrivals
+    figures = combined(found.records, arrivals, level)
+    backlog = arrivals.waits.quantile(0.99)
     moved = abs(report.offset_moved_ns)
-    unstamped = sum(each.unstamped_reads for each in records)
     client = ClientReport(
         cpu_s=report.cpu_s,
-        events=sum(len(each.events_ns) for each in records),
-        unstamped_reads=unstamped,
-        backlog_p99_ms=backlog,
+        events=arrivals.received,
+        unstamped_reads=arrivals.unstamped_reads,
+        backlog_p99_ms=None if backlog is None else backlog / 1e6,
         stamps="read" if backlog is None else "kernel",
         lazy_share=report.lazy_share,
-        clock_moved_ms=moved / 1e6 if moved > _STEP_NS else 0.0,
+        clock_moved_ms=moved / 1e6 if moved > STEP_NS else 0.0,
     )
     ended = report.ended or "interrupted"
-    every = doubts(records, level, found, client, ended)
+    every = doubts(found.records, level, figures, client, ended)
     if repeated:
         every = (prompts_repeated(repeated, level.requests), *every)
     return Rung(
         number=number,
         level=level,
         ended=ended,
-        metrics=found,
+        metrics=figures,
         client=client,
         doubts=every,
         began_ns=report.began_ns,

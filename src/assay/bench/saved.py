@@ -9,8 +9,9 @@ import msgspec
 
 from assay._secret import Secret
 from assay.bench.level import Level
-from assay.bench.records import RecordFile, RequestRecord, write_records
-from assay.bench.run import Limits, OnProgress, Rung, measure
+from assay.bench.record_file import read_records
+from assay.bench.records import RequestRecord
+from assay.bench.run import Limits, OnProgress, Rung, drive_rungs
 from assay.bench.summary import RunInfo, summary_json, write_summary
 from assay.errors import InputError
 
@@ -34,15 +35,11 @@ class Output:
         except OSError as error:
             raise InputError(f"{path.parent}: {error.strerror}", hint="--result-dir names a folder") from None
 
-    def add(self, info: RunInfo, rung: Rung, records: tuple[RequestRecord, ...]) -> None:
-        """Keep one more rung; everything before it stays whole whatever happens."""
-        content = RecordFile(
-            rung=rung.level.name, began_ns=rung.began_ns, ended_ns=rung.ended_ns, records=records
-        )
-        write_records(self.records_path(rung), content)
+    def add(self, info: RunInfo, rung: Rung) -> None:
+        """Keep one more rung, whose records are there; all before it stays whole whatever happens."""
         self.rungs.append(rung)
         if self._detailed:
-            self._details.append(records)
+            self._details.append(tuple(read_records(self.records_path(rung.number)).records))
         write_summary(self.path, summary_json(info, self.rungs, self._details))
 
     @property
@@ -51,9 +48,9 @@ class Output:
         path = self.path.with_suffix(".html")
         return path if path != self.path else self.path.with_name(f"{self.path.name}.html")
 
-    def records_path(self, rung: Rung) -> Path:
+    def records_path(self, number: int) -> Path:
         """The compact file of one rung."""
-        return self.path.with_name(f"{self.path.stem}.rung{rung.number}.records")
+        return self.path.with_name(f"{self.path.stem}.rung{number}.records")
 
 
 def bench(
@@ -76,8 +73,13 @@ def bench(
     if limits.scratch is None:
         limits = msgspec.structs.replace(limits, scratch=str(output.path.parent))
 
-    def keep(rung: Rung, records: tuple[RequestRecord, ...]) -> None:
-        output.add(info, rung, records)
-
-    rungs = measure(info.where, info.workload, levels, key=key, limits=limits, progress=progress, keep=keep)
-    yield from (rung for rung, _ in rungs)
+    yield from drive_rungs(
+        info.where,
+        info.workload,
+        levels,
+        output.records_path,
+        key=key,
+        limits=limits,
+        progress=progress,
+        keep=lambda rung: output.add(info, rung),
+    )

@@ -99,5 +99,7 @@ def _shown(options: BenchOptions, info: RunInfo, output: Output) -> None:
         print(reports.bench_ladder(rungs), reports.bench_definitions(), sep="\n\n")
     print(f"assay: results in {reports.harmless(str(output.path))}", file=sys.stderr)
     if options.html:
-        page = reports.bench_html(info, rungs, lambda rung: read_records(output.records_path(rung)).records)
+        page = reports.bench_html(
+            info, rungs, lambda rung: tuple(read_records(output.records_path(rung.number)).records)
+        )
         output.page_path.write_text(page, encoding="utf-8")

@@ -9,6 +9,7 @@ from assay.stats.sequential import boundaries
 from assay.stats.steady import mser5
 from assay.stats.student import t_quantile
 from assay.stats.summary import Summary, carried_from, quantile, summarised
+from assay.stats.tally import Tally
 
 __all__ = [
     "Change",
@@ -16,6 +17,7 @@ __all__ = [
     "Noise",
     "PairedMean",
     "Summary",
+    "Tally",
     "TwoGroups",
     "batch_means",
     "boundaries",
