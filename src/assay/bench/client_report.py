@@ -11,7 +11,11 @@ class ClientReport(Value):
     """The client's own part in a rung."""
 
     cpu_s: float
-    """CPU seconds of the process that drove the load, while the clock ran."""
+    """CPU seconds of the processes that drove the load, while the clock ran."""
+    processes: int = 1
+    """How many these were."""
+    busiest: float = 0.0
+    """Share of a core that the busiest of them took."""
     events: int
     """Events with text that it received."""
     stamps: Literal["kernel", "read"]

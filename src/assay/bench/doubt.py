@@ -8,6 +8,7 @@ from assay._value import Value
 
 Code = Literal[
     "client-backlog",
+    "client-processes",
     "late-sends",
     "below-asked-load",
     "prompt-length",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _TOLERATED = 0.05
 _FAILED = 0.01
+BUSY = 0.5
+"""A client process that takes more of a core than this is itself why it is late."""
 _BACKLOG_MS = 1.0
 _LAZY_MS = 1.0
 _MERGED, _DELAYED = 0.01, 0.01
@@ -48,14 +50,15 @@ def doubts(
     return tuple(sorted(every, key=lambda doubt: not doubt.blocks))
 
 
-def prompts_repeated(repeated: int, requests: int) -> Doubt:
+def prompts_repeated(repeated: int, requests: int) -> Iterator[Doubt]:
     """Prompts of this rung were sent before in this run."""
-    return Doubt(
-        code="prompts-repeated",
-        blocks=True,
-        text=f"{repeated} of {requests} prompts had been sent before: the prefix cache may answer them",
-        mend="a --dataset-path with more lines, or a smaller --num-prompts",
-    )
+    if repeated:
+        yield Doubt(
+            code="prompts-repeated",
+            blocks=True,
+            text=f"{repeated} of {requests} prompts had been sent before: the prefix cache may answer them",
+            mend="a --dataset-path with more lines, or a smaller --num-prompts",
+        )
 
 
 def through_proxy(where: Target) -> Iterator[Doubt]:
@@ -143,7 +146,9 @@ def _client(found: Metrics, client: ClientReport) -> Iterator[Doubt]:
             code="client-backlog",
             blocks=_spoils(backlog, found),
             text=f"bytes waited {backlog:.1f} ms (p99) for this client: it was late, not the server",
-            mend="run assay on an idle machine or core, with a lower --max-concurrency",
+            mend=f"--client-processes {2 * client.processes}, on cores of their own"
+            if client.busiest > BUSY
+            else "run assay on an idle machine or core, with a lower --max-concurrency",
         )
     if client.stamps == "read" or client.unstamped_reads > _TOLERATED * client.events:
         yield Doubt(

@@ -13,6 +13,11 @@ Fate = Literal["complete", "closed", "reset", "garbage", "unreachable", "unfinis
 """How one exchange ended: whole response, peer closed, network error, no HTTP, no connection, we stopped, far
 more than was asked for, nothing more in its midst."""
 
+GO = b"g"
+"""Sent to a worker that is ready, with CLOCK_MONOTONIC in 8 bytes at which it is to begin."""
+STALLED = b"s"
+"""Sent before the end of a worker's input, which means stop, where a stall is why."""
+
 
 class Job(msgspec.Struct, frozen=True):
     """One rung, ready to be driven; plain, since it crosses a pipe once."""
@@ -25,8 +30,14 @@ class Job(msgspec.Struct, frozen=True):
     """Whose certificate is looked for."""
     tls: bool
     verify: bool
-    requests: list[bytes]
-    """Whole HTTP requests, warm-ups first."""
+    requests: str
+    """The file with all requests of the rung."""
+    numbers: list[int]
+    """Place in the rung of each request that is this process's to send, warm-ups first."""
+    begins: list[int]
+    """Where each begins in the file."""
+    ends: list[int]
+    """Where it ends."""
     warmups: int
     """So many of them come before the clock starts."""
     due_ns: list[int] | None
@@ -37,7 +48,11 @@ class Job(msgspec.Struct, frozen=True):
     """Whether each request waits for the one before it to end, and goes on the same connection."""
     concurrency: int
     """At most so many at once; 0: no limit (open loop)."""
+    process: int
+    """Which of the processes that drive the rung this is, from 0."""
+    processes: int
     stall_s: float
+    """A response in whose midst nothing comes for so long is cut."""
     connect_s: float
     lazy_ns: int
     """Reads wait so long for company where that costs nothing; 0: never."""
@@ -74,6 +89,8 @@ class Report(msgspec.Struct, frozen=True):
     in_flight: int
     quiet_s: float
     """Seconds since the last event of any response."""
+    ready: bool = False
+    """All connections stand and the warm-ups are through: it waits for the word."""
     silent: int = 0
     """Responses under way of which nothing came for five seconds, others may go on."""
     ended: Ended | None = None
@@ -88,5 +105,7 @@ class Report(msgspec.Struct, frozen=True):
     """By how much that had changed at the end."""
     cpu_s: float = 0.0
     """CPU seconds of the worker while the clock ran."""
+    busiest: float = 0.0
+    """Share of a core that it took then; of several processes the largest."""
     lazy_share: float = 0.0
     """Share of turns that waited for company."""

@@ -8,28 +8,24 @@ import os
 import socket
 import ssl
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-
-import msgspec
 
 from assay.bench.connection import NO_STAMP, READ_BYTES, Connection, TlsPipe, tls_context
 from assay.bench.guard import Guard
-from assay.bench.job import Ended, Exchange, Fate, Job, Report
+from assay.bench.job import STALLED, Ended, Exchange, Fate, Job, Report
 from assay.bench.poller import READ, WRITE, Poller
-from assay.bench.spool import HEAD
+from assay.bench.spool import PIECE, SpoolWriter
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _TICK_NS = 100_000_000
 _BUSY_PER_S, _CALM_PER_S = 1000, 250
 """Reads wait for company from so many reads a second in all, while one stream has fewer than so many."""
 _OPEN_AHEAD = 256
-_PIECE = 1 << 20
-"""Bytes that are written at once: more would keep reads waiting."""
 _A_TURN, _BEHIND = 64, 16
 """So many connections are looked at in a turn that waits, for responses with so many reads to follow."""
 _GUARDED = 3
 """So many ticks lie between two looks for responses without end."""
+_GRACE_S = 2.0
 _STDIN = 0
 
 Say = Callable[[Report], None]
@@ -39,10 +35,9 @@ class Loop:
     """Drives one rung; used once."""
 
     def __init__(self, job: Job, spool: int, say: Say) -> None:
-        self._job, self._spool_fd, self._say = job, spool, say
-        self._spool: deque[bytes] = deque()
-        self._spooled = 0
-        self._encoder = msgspec.msgpack.Encoder()
+        self._job, self._say = job, say
+        self._spool = SpoolWriter(spool)
+        self._requests = os.open(job.requests, os.O_RDONLY)
         self._poller = Poller()
         self._connections: dict[int, Connection] = {}
         self._idle: list[Connection] = []
@@ -89,7 +84,7 @@ class Loop:
 
     def _connect(self) -> str:
         job = self._job
-        timed = len(job.requests) - job.warmups
+        timed = len(job.numbers) - job.warmups
         wanted = min(job.concurrency or _OPEN_AHEAD, max(timed, 1))
         until = time.monotonic_ns() + int(job.connect_s * 1e9)
         for _ in range(wanted):
@@ -107,15 +102,14 @@ class Loop:
         """Send the warm-ups, as a closed loop."""
         return self._closed(range(self._job.warmups))
 
-    def timed(self) -> Ended:
-        """Send the rest, as the job says."""
+    def timed(self, began_ns: int) -> Ended:
+        """Send the rest, as the job says, from that moment on."""
         job = self._job
         self._sent = self._done = self._failed = self._turns = self._lazy_turns = 0
-        indices = range(job.warmups, len(job.requests))
+        indices = range(job.warmups, len(job.numbers))
         if job.due_ns is None:
             return self._closed(indices)
-        began = time.monotonic_ns()
-        self._due = [began + due for due in job.due_ns]
+        self._due = [began_ns + due for due in job.due_ns]
         self._queue, self._at, self._left = self._heads(indices), 0, len(indices)
         self._run(self._send_due)
         return self._finished()
@@ -144,7 +138,7 @@ class Loop:
         return next(self._queue, -1)
 
     def _run(self, send: Callable[[], int] | None) -> None:
-        """Turn until every request has ended, or somebody or a stall stops it."""
+        """Turn until every request has ended, or somebody stops it."""
         tick = time.monotonic_ns()
         self._last_news = tick
         while self._left and self._ended is None:
@@ -160,8 +154,8 @@ class Loop:
                 wait_ns -= lazy
                 self._lazy_turns += 1
             self._turns += 1
-            if self._spooled >= _PIECE:
-                self._write_out()
+            if self._spool.waiting >= PIECE:
+                self._spool.write()
             self._serve(self._poller.ready(max(0, wait_ns) / 1e9, fine=send is not None))
 
     def _send_due(self) -> int:
@@ -182,8 +176,8 @@ class Loop:
             if connection.index >= 0:
                 self._record(connection, "unfinished", self._ended or "")
                 self._drop(connection)
-        while self._spool:
-            self._write_out()
+        while self._spool.waiting:
+            self._spool.write()
         return self._ended or "complete"
 
     # ---- connections and sends ------------------------------------------------------------------------
@@ -243,7 +237,8 @@ class Loop:
         connection.clear()
         connection.state = "busy"
         connection.nth += 1
-        connection.put(self._job.requests[connection.index])
+        at, job = connection.index, self._job
+        connection.put(os.pread(self._requests, job.ends[at] - job.begins[at], job.begins[at]))
         connection.sent_ns = time.monotonic_ns()
         self._flush(connection)
 
@@ -432,37 +427,25 @@ class Loop:
         connection.clear()
 
     def _put(self, exchange: Exchange) -> None:
-        data = self._encoder.encode(exchange)
-        self._spool += (HEAD.pack(len(data), exchange.index, exchange.sent_ns), data)
-        self._spooled += HEAD.size + len(data)
+        exchange.index = self._job.numbers[exchange.index]
+        exchange.connection = exchange.connection * self._job.processes + self._job.process
+        self._spool.add(exchange)
         self._in_flight -= 1
         self._left -= 1
         self._done += exchange.fate == "complete"
         self._last_news = max(self._last_news, *exchange.stamps_ns[-1:], 0)
         self._failed += exchange.fate != "complete"
 
-    def _write_out(self) -> None:
-        """What ended goes to the spool, a piece at a time."""
-        parts, size = [], 0
-        while self._spool and size < _PIECE:
-            parts.append(self._spool.popleft())
-            size += len(parts[-1])
-        self._spooled -= size
-        data = memoryview(b"".join(parts))
-        while data:
-            data = data[os.write(self._spool_fd, data) :]
-
     def _tick(self, now: int) -> None:
-        """Ten times a second: adapt, spool, report, look for a stall."""
+        """Ten times a second: adapt, spool, report, look for responses without end."""
         rate = self._reads * 1e9 / _TICK_NS
         self._lazy = rate >= _BUSY_PER_S and rate < _CALM_PER_S * max(1, self._in_flight)
         self._reads = 0
-        self._write_out()
+        self._spool.write()
         quiet = self._quiet_s(now)
         self._say(self.report(quiet_s=quiet))
-        if quiet > self._job.stall_s:
-            self._ended = "stalled"
-            return
+        if 0 < quiet - self._job.stall_s < _GRACE_S:
+            return  # who reads the reports sees whether other processes are as quiet, and ends it all
         self._ticks += 1
         if self._ticks % _GUARDED:
             return
@@ -494,5 +477,5 @@ class Loop:
 
     def _listen(self, fd: int) -> None:
         """Whatever comes on stdin, its end above all, means stop."""
-        if fd == _STDIN:
-            self._ended = "interrupted"
+        if fd == _STDIN and self._ended is None:
+            self._ended = "stalled" if os.read(_STDIN, 1) == STALLED else "interrupted"

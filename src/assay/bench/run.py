@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -19,14 +19,16 @@ from assay.bench.doubt import Doubt
 from assay.bench.doubts import doubts, drift, prompts_repeated, through_proxy
 from assay.bench.flush import flush_cache
 from assay.bench.gpus import GpuReport, GpuWatch, gpu_doubts, load_nvml
-from assay.bench.job import Ended, Job, Report
+from assay.bench.job import Ended, Report
+from assay.bench.jobs import jobs, written
 from assay.bench.level import Level, due_times_ns
 from assay.bench.metrics import Metrics, combined
+from assay.bench.processes import measured_again, more_processes
 from assay.bench.prompts import RandomPrompts
 from assay.bench.record_file import read_records
 from assay.bench.recorded import STEP_NS, Recorded, recorded
 from assay.bench.records import RequestRecord
-from assay.bench.requests import Prompt, Sending, Target, request_bytes
+from assay.bench.requests import Sending, Target, request_bytes
 from assay.bench.results import RunFile
 from assay.bench.server_doubts import server_doubts
 from assay.bench.server_metrics import ServerReport
@@ -34,11 +36,6 @@ from assay.bench.source import Prompts, Source, shares_prefixes
 from assay.bench.undisturbed import undisturbed
 from assay.bench.watch import Watch
 from assay.errors import NotReady, TooManyFailures
-
-_LAZY_NS = 1_000_000
-_LINUX = sys.platform == "linux"
-_STAMPED = _LINUX and sys.maxsize > 1 << 32
-"""Stamps have another shape where a word has 32 bits."""
 
 
 class Workload(Value):
@@ -69,6 +66,8 @@ class Limits(Value):
     """Doubts that hold of every rung, known before anything is sent."""
     baseline: tuple[RunFile, ...] = ()
     """Earlier runs of the same deployment, asked the same."""
+    processes: int | None = None
+    """How many processes share the load; `None`: one, and more where one proves too slow."""
     scratch: str | None = None
     """Folder for what is recorded before it is parsed (about 250 bytes an event); `None`: the system's."""
 
@@ -145,44 +144,92 @@ def drive_rungs(  # noqa: PLR0913 - what is measured, within which limits, and w
         NotReady: no connection can be opened.
         TooManyFailures: of a rung that came to its end, no request was answered.
     """
-    limits = limits or Limits()
-    rungs: list[Rung] = []
-    source = Source(workload.prompts, workload.seed, levels)
+    run = _Run(where, workload, levels, key, limits or Limits(), progress)
     for number, level in enumerate(levels, 1):
-        prompts, repeated = source.rung(number, level)
-        requests = [request_bytes(where, workload.sending, prompt, key) for prompt in prompts]
-        with (
-            ExitStack() as ended,
-            _scratch(limits) as folder,
-        ):
-            spool = folder / "spool"
-            due = due_times_ns(level, f"{workload.seed}/{number}/due", prompts[level.warmups :])
-            job = _job(where, level, prompts, requests, due, limits)
-            if limits.flush:
-                flush_cache(where, key)
-            with _watched(limits, where, key) as (watch, gpu_watch):
-                report = drive(job, spool, _for(level, progress))
-                ended.enter_context(undisturbed())
-            if report.error:
-                raise _not_ready(where, report)
-            server, gpus = watch.report(), gpu_watch.report(report.began_ns, report.ended_ns)
-            secrets, into = _secrets(workload.sending, key), records_at(number)
-            found = recorded([spool], report, prompts, level, secrets=secrets, into=into)
-            if not found.records:
-                raise _nothing_measured(where, report)
-            rung = _rung(number, level, report, found, repeated)
-            rung = msgspec.structs.replace(rung, server=server, gpus=gpus)
-            more = [*through_proxy(where), *drift(rungs, rung), *off_baseline(rung, limits.baseline)]
-            more += [*_beside(rung, found), *limits.known]
-            rung = _doubted(rung, more, shared=shares_prefixes(workload.prompts))
-            rungs.append(rung)
-            if not rung.metrics.completed and rung.ended == "complete":
-                raise _none_answered(where, rung)
+        with ExitStack() as ended:
+            rung = run.rung(number, level, records_at(number), ended)
             if keep:
                 keep(rung)
         yield rung
         if rung.ended != "complete":
             return
+
+
+class _Run:
+    """A run under way."""
+
+    def __init__(
+        self,
+        where: Target,
+        workload: Workload,
+        levels: Sequence[Level],
+        key: Secret | None,
+        limits: Limits,
+        progress: OnProgress | None,
+    ) -> None:
+        self._where, self._workload, self._key, self._limits = where, workload, key, limits
+        self._progress = progress
+        self._source = Source(workload.prompts, workload.seed, levels)
+        self._processes = limits.processes or 1
+        self._rungs: list[Rung] = []
+
+    def rung(self, number: int, level: Level, into: Path, ended: ExitStack) -> Rung:
+        """Measure a rung, once more by more processes where this client was too slow.
+
+        From the last response on, signals are held back until `ended` is left.
+        """
+        notes: tuple[Doubt, ...] = ()
+        for again in count():
+            rung = self._measured(number, level, again, into, ended)
+            more = more_processes(rung, self._limits.processes)
+            if more is None:
+                break
+            notes = (*notes, measured_again(rung, more))
+            self._processes = more
+            ended.close()
+        if notes:
+            rung = msgspec.structs.replace(rung, doubts=(*rung.doubts, *notes))
+        self._rungs.append(rung)
+        return rung
+
+    def _measured(self, number: int, level: Level, again: int, into: Path, ended: ExitStack) -> Rung:
+        where, limits, sending = self._where, self._limits, self._workload.sending
+        prompts, repeated = self._source.rung(number, level, again)
+        with _scratch(limits) as folder:
+            requests = written(
+                folder / "requests", (request_bytes(where, sending, each, self._key) for each in prompts)
+            )
+            due = due_times_ns(level, f"{self._workload.seed}/{number}/due", prompts[level.warmups :])
+            prompts = [msgspec.structs.replace(each, text="", messages=()) for each in prompts]
+            processes = min(self._processes, level.concurrency or level.requests, level.requests)
+            parts = list(
+                jobs(where, level, prompts, requests, due, processes, limits.connect_s, limits.stall_s)
+            )
+            spools = [folder / f"spool{each.process}" for each in parts]
+            if limits.flush:
+                flush_cache(where, self._key)
+            with _watched(limits, where, self._key) as (watch, gpu_watch):
+                report = drive(parts, spools, self._told(level))
+                ended.enter_context(undisturbed())
+            if report.error:
+                raise _not_ready(where, report)
+            server, gpus = watch.report(), gpu_watch.report(report.began_ns, report.ended_ns)
+            secrets = _secrets(sending, self._key)
+            found = recorded(spools, report, prompts, level, secrets=secrets, into=into)
+        if not found.records:
+            raise _nothing_measured(where, report)
+        rung = _rung(number, level, report, found, processes)
+        rung = msgspec.structs.replace(rung, server=server, gpus=gpus)
+        more = [*prompts_repeated(repeated, level.requests), *_beside(rung, found), *limits.known]
+        more += [*through_proxy(where), *drift(self._rungs, rung), *off_baseline(rung, limits.baseline)]
+        rung = _doubted(rung, more, shared=shares_prefixes(self._workload.prompts))
+        if not rung.metrics.completed and rung.ended == "complete":
+            raise _none_answered(where, rung)
+        return rung
+
+    def _told(self, level: Level) -> OnReport:
+        progress = self._progress
+        return lambda report: progress(level, report) if progress else None
 
 
 @contextmanager
@@ -221,51 +268,21 @@ def _same_host(one: Target | None, other: Target) -> bool:
     return one is not None and (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
-def _for(level: Level, progress: OnProgress | None) -> OnReport:
-    return lambda report: progress(level, report) if progress else None
-
-
-def _job(
-    where: Target,
-    level: Level,
-    prompts: Sequence[Prompt],
-    requests: list[bytes],
-    due_ns: list[int] | None,
-    limits: Limits,
-) -> Job:
-    return Job(
-        host=where.reached.host,
-        port=where.reached.port,
-        connect=where.connect,
-        server=where.host,
-        tls=where.scheme == "https",
-        verify=where.verify,
-        requests=requests,
-        warmups=level.warmups,
-        due_ns=due_ns,
-        output_tokens=[prompt.output_tokens or 0 for prompt in prompts],
-        follows=[prompt.turn > 1 for prompt in prompts],
-        concurrency=level.concurrency or 0,
-        stall_s=limits.stall_s,
-        connect_s=limits.connect_s,
-        lazy_ns=_LAZY_NS if _STAMPED else 0,
-        kernel_stamps=_STAMPED,
-    )
-
-
 def _secrets(sending: Sending, key: Secret | None) -> tuple[str, ...]:
     """What no record may hold, whoever repeats it: the key, and what headers carry."""
     words = [word for _, value in sending.headers for word in (value, *value.split())]
     return (*((key.reveal(),) if key and key.reveal() else ()), *(each for each in words if len(each) >= 6))
 
 
-def _rung(number: int, level: Level, report: Report, found: Recorded, repeated: int) -> Rung:
+def _rung(number: int, level: Level, report: Report, found: Recorded, processes: int) -> Rung:
     arrivals = found.arrivals
     figures = combined(found.records, arrivals, level)
     backlog = arrivals.waits.quantile(0.99)
     moved = abs(report.offset_moved_ns)
     client = ClientReport(
         cpu_s=report.cpu_s,
+        processes=processes,
+        busiest=report.busiest,
         events=arrivals.received,
         unstamped_reads=arrivals.unstamped_reads,
         backlog_p99_ms=None if backlog is None else backlog / 1e6,
@@ -275,8 +292,6 @@ def _rung(number: int, level: Level, report: Report, found: Recorded, repeated: 
     )
     ended = report.ended or "interrupted"
     every = doubts(found.records, level, figures, client, ended)
-    if repeated:
-        every = (prompts_repeated(repeated, level.requests), *every)
     return Rung(
         number=number,
         level=level,

@@ -62,9 +62,12 @@ class Source:
         elif isinstance(prompts, ShareGptPrompts):
             self._file = sharegpt_prompts(prompts, seed=f"{seed}")
 
-    def rung(self, number: int, level: Level) -> tuple[list[Prompt], int]:
-        """The prompts of a rung, warm-ups first, and how many of the others were used before."""
-        seed = f"{self._seed}/{number}"
+    def rung(self, number: int, level: Level, again: int = 0) -> tuple[list[Prompt], int]:
+        """The prompts of a rung, warm-ups first, and how many of the others were used before.
+
+        A rung that is measured `again` has others.
+        """
+        seed = f"{self._seed}/{number}" + (f"/{again}" if again else "")
         asked = self._prompts
         if isinstance(asked, OwnPrompts | ShareGptPrompts):
             return self._next(level)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +17,36 @@ from assay.bench.job import Exchange
 
 HEAD = struct.Struct("<IIq")
 """In front of each exchange: its bytes, its place in the rung, and when it was sent (0: never)."""
+PIECE = 1 << 20
+"""Bytes that are written at once: more would keep reads waiting."""
+
+
+class SpoolWriter:
+    """Takes exchanges as they end; writes them a piece at a time."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._encoder = msgspec.msgpack.Encoder()
+        self._parts: deque[bytes] = deque()
+        self.waiting = 0
+        """Bytes that are not written yet."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Take one."""
+        data = self._encoder.encode(exchange)
+        self._parts += (HEAD.pack(len(data), exchange.index, exchange.sent_ns), data)
+        self.waiting += HEAD.size + len(data)
+
+    def write(self) -> None:
+        """Write about a piece."""
+        parts, size = [], 0
+        while self._parts and size < PIECE:
+            parts.append(self._parts.popleft())
+            size += len(parts[-1])
+        self.waiting -= size
+        data = memoryview(b"".join(parts))
+        while data:
+            data = data[os.write(self._file, data) :]
 
 
 class Spool:

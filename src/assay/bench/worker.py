@@ -10,10 +10,10 @@ import time
 
 import msgspec
 
-from assay.bench.job import Job, Report
+from assay.bench.job import GO, Ended, Job, Report
 from assay.bench.loop import Loop
 
-_OUT = 1
+_IN, _OUT = 0, 1
 
 
 def offset_ns() -> int:
@@ -56,10 +56,14 @@ def _driven(job: Job, spool: int) -> Report:
     if error:
         return msgspec.structs.replace(loop.report(), error=error)
     ended = loop.warm() if job.warmups else "complete"
-    if ended != "complete":
+    began = 0
+    if ended == "complete":
+        began, ended = _word()
+    if not began:
         return msgspec.structs.replace(loop.report(), ended=ended)
-    offset, cpu, began = offset_ns(), _cpu_s(), time.monotonic_ns()
-    ended = loop.timed()
+    offset, cpu = offset_ns(), _cpu_s()
+    time.sleep(max(0, began - time.monotonic_ns()) / 1e9)
+    ended = loop.timed(began)
     finished, cpu = time.monotonic_ns(), _cpu_s() - cpu
     return msgspec.structs.replace(
         loop.report(),
@@ -69,7 +73,18 @@ def _driven(job: Job, spool: int) -> Report:
         offset_ns=offset,
         offset_moved_ns=offset_ns() - offset,
         cpu_s=cpu,
+        busiest=cpu * 1e9 / max(1, finished - began),
     )
+
+
+def _word() -> tuple[int, Ended]:
+    """Say that all is ready, wait for the word; when to begin (0: not at all), else why not."""
+    os.set_blocking(_OUT, True)
+    _say(msgspec.structs.replace(_NOTHING, ready=True))
+    os.set_blocking(_OUT, False)
+    if os.read(_IN, 1) != GO:
+        return 0, "interrupted"
+    return int.from_bytes(_read(8), "little"), "complete"
 
 
 def _cpu_s() -> float:
@@ -88,7 +103,7 @@ def _say(report: Report) -> None:
 def _read(size: int) -> bytes:
     parts = []
     while size:
-        part = os.read(0, min(size, 1 << 20))
+        part = os.read(_IN, min(size, 1 << 20))
         if not part:
             sys.exit(1)
         parts.append(part)

@@ -47,6 +47,7 @@ def bench(*, options: BenchOptions | None = None) -> int:
     model = options.model or served_model(where, key=key)
     limits = Limits(
         stall_s=options.stall_timeout,
+        processes=bench_plan.processes(options),
         metrics=bench_plan.metrics(options, where),
         flush=options.flush_cache,
         gpus=bench_plan.is_here(where) if options.gpu_telemetry is None else options.gpu_telemetry,

@@ -97,6 +97,8 @@ class LoadOptions:
         Empty the server's prefix cache before each rung, and stop if it does not.
     stall_timeout
         Stop when nothing has come for so many seconds, with requests in flight.
+    client_processes
+        So many processes share the load. Default: one, and again by more where it proved too slow.
     """
 
     backend: Literal[
@@ -154,6 +156,7 @@ class LoadOptions:
     metrics_url: str | None = None
     flush_cache: Switch = False
     stall_timeout: float = 60.0
+    client_processes: int | None = None
 
 
 @Parameter(name="*")

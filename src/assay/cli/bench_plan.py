@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assay.cli.bench_options import BenchOptions, LoadOptions
 
 _LADDER = "1,4,16"
+_MOST_PROCESSES = 64
 _FEWEST, _A_STREAM, _SECONDS = 64, 8, 30
 
 
@@ -94,6 +95,14 @@ def _endpoint(backend: str) -> Endpoint:
     if backend in ("sglang", "sglang-native"):
         return "/generate"
     return "/v1/chat/completions" if backend.endswith("-chat") else "/v1/completions"
+
+
+def processes(options: LoadOptions) -> int | None:
+    """How many processes drive the load; `None`: as it turns out."""
+    asked = options.client_processes
+    if asked is not None and not 1 <= asked <= _MOST_PROCESSES:
+        raise InputError(f"--client-processes {asked}: 1 to {_MOST_PROCESSES} was expected")
+    return asked
 
 
 def levels(options: LoadOptions) -> list[Level]:

@@ -131,7 +131,12 @@ def _ladder(
         levels=tuple(bench_plan.levels(load)),
         folder=folder,
         version=__version__,
-        limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache, known=_pretending(prepared, seen)),
+        limits=Limits(
+            stall_s=load.stall_timeout,
+            processes=bench_plan.processes(load),
+            flush=load.flush_cache,
+            known=_pretending(prepared, seen),
+        ),
         key=prepared.service.key or bench_plan.api_key(load, os.environ),
         metrics=lambda where: bench_plan.metrics(load, where),
     )

@@ -204,7 +204,9 @@ class _Carried:
             levels=tuple(bench_plan.levels(load)),
             folder=Path(self._began.folder),
             version=__version__,
-            limits=Limits(stall_s=load.stall_timeout, flush=load.flush_cache),
+            limits=Limits(
+                stall_s=load.stall_timeout, processes=bench_plan.processes(load), flush=load.flush_cache
+            ),
             key=ground.service.key or bench_plan.api_key(load, os.environ),
             metrics=lambda where: bench_plan.metrics(load, where),
         )
