@@ -1,8 +1,8 @@
 """The load generators that `benchmarks/loadgen.py` sets beside assay: how each is called, what it reports.
 
-Each is named NAME=PATH; nothing is installed. PATH is an interpreter (sglang, sglang-rust, assay) or a
-program (vllm, guidellm, aiperf). CPU is that of all processes of a run, less that of the same tool's run of
-one request.
+Each is named NAME=PATH; nothing is installed. PATH is an interpreter (sglang, sglang-rust, aiohttp, assay) or
+a program (vllm, guidellm, aiperf, inference-perf). CPU is that of all processes of a run, less that of the
+same tool's run of one request.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -108,6 +109,12 @@ def aiperf(path: str, load: Load) -> list[str]:
     ]
 
 
+def aiohttp(path: str, load: Load) -> list[str]:
+    own = str(Path(__file__).with_name("loadgen_aiohttp.py"))
+    numbers = (load.streams, load.requests, load.tokens)
+    return [path, own, load.url, *map(str, numbers), str(load.folder / "out.jsonl")]
+
+
 def assay(path: str, load: Load) -> list[str]:
     return [
         *(path, "-m", "assay", "bench", "--base-url", load.url, "--model", "fake", "--num-warmups", "0"),
@@ -172,6 +179,7 @@ TOOLS: dict[str, Tool] = {
     "sglang": (sglang, read_flat),
     "sglang-rust": (sglang_rust, read_flat),
     "vllm": (vllm, read_flat),
+    "aiohttp": (aiohttp, read_flat),
     "guidellm": (guidellm, read_guidellm),
     "aiperf": (aiperf, read_aiperf),
 }
@@ -183,24 +191,34 @@ def word_numbers(source: Path) -> dict[str, int]:
     return {word: at for at, word in enumerate(re.findall(r'"( [a-z]+)"', table))}
 
 
-def cpu_of(command: Sequence[str], core: str | None, timeout_s: float) -> tuple[float, str]:
-    """CPU seconds of a command with all its descendants, and why it failed, or nothing."""
+def spent(command: Sequence[str], core: str | None, timeout_s: float) -> dict[str, Any]:
+    """CPU seconds of a command and its descendants, their peak memory in MB, and why it failed, or nothing.
+
+    Memory is the largest sum, of ten looks a second, of what each process had had at most until then.
+    """
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
     pin = ["taskset", "-c", core] if core else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with subprocess.Popen(
-        [*pin, *command],
-        env={**os.environ, **QUIET},  # a tool that wants HF_HUB_OFFLINE gets it from whoever calls
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        try:
-            _, said = process.communicate(timeout=timeout_s)
-            failed = "" if process.returncode == 0 else said.decode()[-300:].strip() or "failed"
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            failed = f"not finished in {timeout_s:g} s"
+    peak, until, failed = 0, time.monotonic() + timeout_s, ""
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            [*pin, *command],
+            env={**os.environ, **QUIET},  # a tool that wants HF_HUB_OFFLINE gets it from whoever calls
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        ) as process,
+    ):
+        while process.poll() is None and not failed:
+            peak = max(peak, _memory_kb(process.pid))
+            time.sleep(0.1)
+            if time.monotonic() > until:
+                os.killpg(process.pid, signal.SIGKILL)
+                failed = f"not finished in {timeout_s:g} s"
+        if process.wait() and not failed:
+            said.seek(0)
+            failed = said.read().decode()[-300:].strip() or "failed"
     time.sleep(0.3)
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -208,7 +226,29 @@ def cpu_of(command: Sequence[str], core: str | None, timeout_s: float) -> tuple[
     except ChildProcessError:
         pass
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, failed
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"cpu_s": cpu_s, "failed": failed, "peak_mb": peak / 1e3}
+
+
+def _memory_kb(root: int) -> int:
+    """What a process and its descendants had in memory at most, summed."""
+    children: dict[int, list[int]] = defaultdict(list)
+    most = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                lines = (folder / "status").read_text().splitlines()
+            except OSError:
+                continue
+            fields = dict(line.split(":", 1) for line in lines)
+            children[int(fields["PPid"])].append(int(folder.name))
+            most[int(folder.name)] = int(fields.get("VmHWM", "0").split()[0])
+    found, rest = 0, [root]
+    while rest:
+        each = rest.pop()
+        found += most.get(each, 0)
+        rest += children[each]
+    return found
 
 
 def figures(reported: Reported, truth: Truth, streams: int) -> dict[str, float]:
@@ -217,17 +257,19 @@ def figures(reported: Reported, truth: Truth, streams: int) -> dict[str, float]:
     true_rate = sum(each["tokens"] for each in truth) * 1e9 / (last - first)
     found = {"rate": reported.throughput / true_rate}
     opening = {each["rid"] for each in sorted(truth, key=lambda each: each["t_request"])[:streams]}
-    ttft, itl = [], []
+    ttft, own, itl = [], [], []
     for at, account in enumerate(reported.account or ()):
         if account is None:
             continue
         sends = account["t_send"]
         if account["rid"] not in opening:
-            ttft.append(reported.ttft[at] * 1e3 - (sends[0] - account["t_request"]) / 1e6)
+            error = reported.ttft[at] * 1e3 - (sends[0] - account["t_request"]) / 1e6
+            ttft.append(error)
+            own.append(error - (account["t_request"] - account["t_kernel"]) / 1e6)
         if reported.itl is not None and len(reported.itl[at]) == len(sends) - 1:
             gaps = zip(reported.itl[at], pairwise(sends), strict=True)
             itl += [abs(gap * 1e3 - (b - a) / 1e6) for gap, (a, b) in gaps]
-    for name, values in (("ttft", sorted(ttft)), ("itl", sorted(itl))):
+    for name, values in (("ttft", sorted(ttft)), ("own", sorted(own)), ("itl", sorted(itl))):
         if values:
             found |= {f"{name}_p50": quantile(values, 0.5), f"{name}_p99": quantile(values, 0.99)}
     return found
