@@ -109,6 +109,28 @@ def aiperf(path: str, load: Load) -> list[str]:
     ]
 
 
+def inference_perf(path: str, load: Load) -> list[str]:
+    def lengths(tokens: int) -> dict[str, int]:
+        return {"min": tokens, "max": tokens, "mean": tokens, "std_dev": 0, "total_count": load.requests}
+
+    stage = {"num_requests": load.requests, "concurrency_level": load.streams}
+    config = {
+        "api": {"type": "completion", "streaming": True},
+        "server": {"type": "vllm", "model_name": "fake", "base_url": load.url, "ignore_eos": True},
+        "tokenizer": {"pretrained_model_name_or_path": load.tokenizer},
+        "data": {
+            "type": "random",
+            "input_distribution": lengths(16),
+            "output_distribution": lengths(load.tokens),
+        },
+        "load": {"type": "concurrent", "stages": [stage], "num_workers": 1, "worker_max_concurrency": 4096},
+        "storage": {"local_storage": {"path": str(load.folder / "out")}},
+        "report": {"request_lifecycle": {"summary": True, "per_stage": True, "per_request": True}},
+    }
+    (load.folder / "config.yml").write_text(json.dumps(config))  # which YAML is made of
+    return [path, "-c", str(load.folder / "config.yml")]
+
+
 def aiohttp(path: str, load: Load) -> list[str]:
     own = str(Path(__file__).with_name("loadgen_aiohttp.py"))
     numbers = (load.streams, load.requests, load.tokens)
@@ -154,6 +176,22 @@ def read_aiperf(load: Load, _truth: Truth, _words: dict[str, int]) -> Reported:
     return Reported(found["output_token_throughput"]["avg"], [])
 
 
+def read_inference_perf(load: Load, truth: Truth, words: dict[str, int]) -> Reported:
+    """It keeps every event as it came: its text spells the number of the response."""
+    stage = json.loads((load.folder / "out" / "stage_0_lifecycle_metrics.json").read_text())
+    every = json.loads((load.folder / "out" / "per_request_lifecycle_metrics.json").read_text())
+    by_number = {each["rid"]: each for each in truth}
+    account, ttft, gaps = [], [], []
+    for each in every:
+        stamps = each["info"]["response_metrics"]["output_token_times"]
+        text = "".join(re.findall(r'"text":\s*"([^"]*)"', each["response"]))
+        account.append(by_number.get(_number(text, words)))
+        ttft.append(stamps[0] - each["start_time"])
+        gaps.append([b - a for a, b in pairwise(stamps)])
+    rate = stage["successes"]["throughput"]["output_tokens_per_sec"]
+    return Reported(rate, ttft, gaps, account)
+
+
 def read_assay(load: Load, truth: Truth, _words: dict[str, int]) -> Reported:
     """Connections pair in the order in which they were opened; two requests of its own come before."""
     document = json.loads((load.folder / "out.json").read_text())
@@ -182,6 +220,7 @@ TOOLS: dict[str, Tool] = {
     "aiohttp": (aiohttp, read_flat),
     "guidellm": (guidellm, read_guidellm),
     "aiperf": (aiperf, read_aiperf),
+    "inference-perf": (inference_perf, read_inference_perf),
 }
 
 

@@ -74,6 +74,6 @@ def fakellm(fakellm_program: Path, tmp_path: Path) -> Iterator[Callable[..., Fak
                 process.wait(10)
                 return list(truth.read(log))
 
-            return FakeLLM(target(f"http://127.0.0.1:{port}"), stop)
+            return FakeLLM(target(f"http://127.0.0.1:{port}"), process.pid, stop)
 
         yield begin

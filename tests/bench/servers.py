@@ -157,5 +157,6 @@ class FakeLLM:
     """A running fakellm."""
 
     where: Target
+    pid: int
     stop: Callable[[], list[dict[str, Any]]]
     """Ends it; what it really sent, and when."""

@@ -29,6 +29,8 @@ FILES = [
         [False, False, True],
     ),
     ("aiperf-0.13.0.json", "aiperf", ["concurrency 4"], [False]),
+    ("inference-perf-0.7.0.json", "inference-perf", ["concurrency 4"], [False]),
+    ("inference-perf-0.7.0-poisson.json", "inference-perf", ["20 req/s"], [True]),
 ]
 
 
@@ -63,6 +65,27 @@ def test_what_only_some_tools_say() -> None:
     [aiperf] = read_run(RESULTS / "aiperf-0.13.0.json").measurements
     assert aiperf.figures["mean_itl_ms"] == pytest.approx(5.07, abs=0.01)
     assert [each.code for each in aiperf.objections] == ["count-mismatch"]
+
+
+def test_what_inference_perf_says_of_itself_is_heard(tmp_path: Path) -> None:
+    whole = json.loads((RESULTS / "inference-perf-0.7.0-poisson.json").read_text())
+    slow = {**whole["load_summary"], "achieved_rate": 15.0}
+    counted = {**whole["successes"], "token_count_mismatches": 3}
+    changed = one(tmp_path, "inference-perf-0.7.0-poisson.json", load_summary=slow, successes=counted)
+    assert [(each.code, each.blocks) for each in changed.objections] == [
+        ("below-asked-load", True),
+        ("count-mismatch", False),
+    ]
+
+
+def test_a_folder_of_inference_perf_is_its_stages(tmp_path: Path) -> None:
+    data = (RESULTS / "inference-perf-0.7.0.json").read_bytes()
+    (tmp_path / "stage_0_lifecycle_metrics.json").write_bytes(data)
+    (tmp_path / "summary_lifecycle_metrics.json").write_bytes(data)
+    (tmp_path / "per_request_lifecycle_metrics.json").write_bytes(b"[]")
+    (tmp_path / "validation.json").write_bytes(b"{}")
+    [run] = read_arm(str(tmp_path))
+    assert [each.load for each in run.measurements] == ["concurrency 4"]
 
 
 def one(tmp_path: Path, name: str, **changes: Any) -> Measurement:

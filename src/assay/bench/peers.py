@@ -1,8 +1,9 @@
 """Result files of other tools, each with its own keys, as runs under one set of names.
 
-Read in the sources of, and tried with files written by, vLLM 0.32.0, SGLang 0.5.23, guidellm 0.8.1 and
-aiperf 0.13.0. Names that mean something else here are mapped by meaning: `inter_token_latency` of guidellm
-and aiperf is a time per output token, aiperf's `inter_chunk_latency` is the gap between events.
+Read in the sources of, and tried with files written by, vLLM 0.32.0, SGLang 0.5.23, guidellm 0.8.1, aiperf
+0.13.0 and inference-perf 0.7.0. Names that mean something else here are mapped by meaning:
+`inter_token_latency` of guidellm and aiperf is a time per output token, aiperf's `inter_chunk_latency` is the
+gap between events.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from assay.bench.result_fields import Document, carried, encodable, inside, numb
 from assay.bench.results import Measurement, Objection
 
 _FAILED = 0.01
+_DELIVERED = 0.95
 _WORK = (
     *("backend", "dataset_name", "num_prompts", "tokenizer_id", "random_input_len", "random_output_len"),
     *("random_range_ratio", "sharegpt_output_len"),
@@ -225,6 +227,61 @@ def _aiperf_doubts(document: Document) -> Iterator[Objection]:
             blocks=False,
             text=f"aiperf's token counts differ from the server's in {differ} requests",
             mend="--use-server-token-count",
+        )
+
+
+def inference_perf(document: Document) -> Measurement:
+    """One stage of inference-perf's `stage_N_lifecycle_metrics.json`; it gives seconds."""
+    load, found = inside(document, "load_summary"), inside(document, "successes")
+    completed, failed = whole(found, "count") or 0, whole(document, "failures", "count")
+    latency, rates = inside(found, "latency"), inside(found, "throughput")
+    concurrency, asked = whole(load, "concurrency"), number(load, "requested_rate")
+    rate = None if concurrency else asked  # of a closed loop it is the number of requests
+    figures = {
+        "output_throughput": number(rates, "output_tokens_per_sec"),
+        "total_token_throughput": number(rates, "total_tokens_per_sec"),
+        "request_throughput": number(rates, "requests_per_sec"),
+        **_inference_perf_spread(latency, "ttft", "time_to_first_token"),
+        **_inference_perf_spread(latency, "tpot", "time_per_output_token"),
+        **_inference_perf_spread(latency, "itl", "inter_token_latency"),
+        **_inference_perf_spread(latency, "e2el", "request_latency"),
+    }
+    return Measurement(
+        load=load_name(concurrency, rate),
+        open=rate is not None,
+        figures=carried(figures, completed),
+        completed=completed,
+        failed=failed,
+        input_tokens=whole(found, "prompt_tokens", "total"),
+        output_tokens=whole(found, "output_tokens", "total"),
+        work={"requests": str(whole(load, "count"))},
+        objections=(*_failures(completed, failed), *_inference_perf_doubts(document, rate)),
+    )
+
+
+def _inference_perf_spread(latency: object, ours: str, theirs: str) -> dict[str, float | None]:
+    found = {what: number(latency, theirs, what) for what in _SPREAD}
+    return {f"{what}_{ours}_ms": None if value is None else value * 1e3 for what, value in found.items()}
+
+
+def _inference_perf_doubts(document: Document, rate: float | None) -> Iterator[Objection]:
+    sent = number(document, "load_summary", "achieved_rate")
+    if rate and sent is not None and sent < _DELIVERED * rate:
+        yield Objection(
+            code="below-asked-load",
+            blocks=True,
+            text=f"{sent:.3g} requests/s were sent, {rate:.3g} were asked for",
+            mend="more num_workers, or a lower rate",
+        )
+    differ = whole(document, "successes", "token_count_mismatches")
+    counted = inside(document, "successes", "client_fallback_requests")
+    own = (whole(counted, "prompt") or 0) + (whole(counted, "output") or 0)
+    if differ or own:
+        yield Objection(
+            code="count-mismatch",
+            blocks=False,
+            text=f"its token counts differ from the server's in {differ or 0} requests, are its own in {own}",
+            mend="a server that obeys stream_options.include_usage",
         )
 
 

@@ -1,4 +1,4 @@
-"""Reads result files, whoever wrote them: assay, vLLM's and SGLang's tools, guidellm, aiperf."""
+"""Reads result files, whoever wrote them: assay, vLLM's and SGLang's tools, and three others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ from assay.errors import InputError
 
 _MOST_BYTES = 512 << 20
 _KNOWN = (
-    "result files of assay bench, vllm bench serve, sglang.bench_serving, guidellm and aiperf can be read"
+    "result files of assay bench, vllm bench serve, sglang.bench_serving, guidellm, aiperf and "
+    "inference-perf can be read"
 )
+_STAGE, _BESIDE_STAGES = (
+    "stage_*_lifecycle_metrics.json",
+    ("summary_lifecycle_metrics.json", "per_request_lifecycle_metrics.json", "validation.json"),
+)
+"""inference-perf writes a file for each load, and others that say it all again."""
 
 
 def read_arm(name: str) -> tuple[RunFile, ...]:
@@ -33,6 +39,8 @@ def read_arm(name: str) -> tuple[RunFile, ...]:
         files = sorted(
             each for each in path.iterdir() if each.suffix in (".json", ".jsonl") and each.is_file()
         )
+        if any(each.match(_STAGE) for each in files):
+            files = [each for each in files if each.name not in _BESIDE_STAGES]
         if not files:
             raise InputError(f"{path}: no .json or .jsonl file in it", hint=_KNOWN)
     elif path.exists() or "," not in name:
@@ -121,6 +129,8 @@ def _tool(document: Document) -> str | None:
         return "guidellm"
     if "aiperf_version" in document:
         return "aiperf"
+    if isinstance(document.get("load_summary"), dict) and isinstance(document.get("successes"), dict):
+        return "inference-perf"
     if number(document, "completed") is None or number(document, "duration") is None:
         return None
     if peers.is_sglang(document):
@@ -135,6 +145,8 @@ def _measurements(tool: str, document: Document) -> Iterator[Measurement]:
         yield from peers.guidellm(document)
     elif tool == "aiperf":
         yield peers.aiperf(document)
+    elif tool == "inference-perf":
+        yield peers.inference_perf(document)
     else:
         yield peers.flat(document)
 

@@ -45,7 +45,7 @@ def compare(a: str, b: str, /, *, options: CompareOptions | None = None) -> int:
     """Say whether B is worse than A, and whether to ship it, from result files of repeated runs.
 
     Reads result files of assay bench, vllm bench serve, sglang.bench_serving,
-    guidellm and aiperf. One run of each carries no verdict. Exit code 0: same or
+    guidellm, aiperf and inference-perf. One run of each carries no verdict. Exit code 0: same or
     better; 1: worse; 2: inconclusive, or files that cannot be read; 3: a doubt
     forbids a verdict. Runs that are pairs of fresh starts (A B B A) also give a
     decision by the rule of `assay tune`: ship, revert, or not shown.
