@@ -12,7 +12,8 @@ the machine's load. Client and server share this machine, and whoever else runs:
 each pinned to core 0 and the server to core 1, with `--tokenizer FOLDER` for those that want one; prints
 medians. Then assay too is run as a program: all of its processes count, parsing and report included, and the
 CPU of a run of one request is taken off, as from every tool.
-`--fifo` (root) puts both into the real-time class, client on core 0 and server on core 1.
+`--fifo` (root) puts both into the real-time class, client on core 0 and server on core 1: for a machine that
+others use.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def errors_ms(
 
 def measured(arguments: argparse.Namespace, made: Instrument, streams: int) -> str:
     """One run: its row."""
-    pin = ["chrt", "-f", "50", "taskset", "-c", "1"] if arguments.fifo else []
+    pin = pinned("1", arguments) if arguments.fifo else []
     options = ["--ttft-ms", str(arguments.ttft_ms), "--itl-ms", str(arguments.itl_ms)]
     level = Level(requests=streams * arguments.waves, concurrency=streams)
     prompts = RandomPrompts(input_tokens=64, output_tokens=arguments.tokens)
@@ -100,6 +101,11 @@ def measured(arguments: argparse.Namespace, made: Instrument, streams: int) -> s
         f"{rung.client.backlog_p99_ms or 0:>9.2f}{rung.client.lazy_share:>6.2f}{os.getloadavg()[0]:>6.1f}",
     )
     return "".join(figures)
+
+
+def pinned(core: str, arguments: argparse.Namespace) -> list[str]:
+    """What is put before a command that is to stay on that core."""
+    return [*(("chrt", "-f", "50") if arguments.fifo else ()), "taskset", "-c", core]
 
 
 def beside(arguments: argparse.Namespace, made: Instrument) -> None:
@@ -143,10 +149,10 @@ def one(arguments: argparse.Namespace, made: Instrument, tool: tuple[str, str, i
     ]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with server(made, folder, options, ["taskset", "-c", "1"]) as port:
+        with server(made, folder, options, pinned("1", arguments)) as port:
             where = f"http://127.0.0.1:{port}"
             load = Load(where, streams or 1, requests, tokens, folder, arguments.tokenizer)
-            found = spent(command(path, load), "0", arguments.timeout_s)
+            found = spent([*pinned("0", arguments), *command(path, load)], arguments.timeout_s)
         found["load"] = os.getloadavg()[0]
         accounts = made.accounts(folder)[-requests:]
         if not found["failed"] and streams:
@@ -174,7 +180,7 @@ def peer_row(name: str, streams: int, runs: Sequence[dict[str, Any]], start_s: f
     kinds = ("ttft_p50", "ttft_p99", "own_p50", "own_p99", "itl_p50")
     errors = "".join(cell(kind, 10) for kind in kinds) + cell("itl_p99", 8)
     head = f"{name:<13}{streams:>7}{ended[0]['events']:>8}{per_event:>9.1f}"
-    return f"{head}{errors}{cell('rate', 11)}{cell('load', 8)}"
+    return f"{head}{errors}{cell('rate', 11)}{cell('peak_mb', 7, 0)}{cell('load', 8, 1)}"
 
 
 def main() -> None:

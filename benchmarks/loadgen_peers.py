@@ -230,19 +230,18 @@ def word_numbers(source: Path) -> dict[str, int]:
     return {word: at for at, word in enumerate(re.findall(r'"( [a-z]+)"', table))}
 
 
-def spent(command: Sequence[str], core: str | None, timeout_s: float) -> dict[str, Any]:
+def spent(command: Sequence[str], timeout_s: float) -> dict[str, Any]:
     """CPU seconds of a command and its descendants, their peak memory in MB, and why it failed, or nothing.
 
     Memory is the largest sum, of ten looks a second, of what each process had had at most until then.
     """
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
-    pin = ["taskset", "-c", core] if core else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak, until, failed = 0, time.monotonic() + timeout_s, ""
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(
-            [*pin, *command],
+            list(command),
             env={**os.environ, **QUIET},  # a tool that wants HF_HUB_OFFLINE gets it from whoever calls
             stdout=subprocess.DEVNULL,
             stderr=said,

@@ -4,7 +4,8 @@
  *   REQUEST_STAMPS=FILE LD_PRELOAD=./request_stamps.so fakellm ...
  *
  * FILE gets two unsigned 64-bit numbers a read, nanoseconds of CLOCK_MONOTONIC: the kernel's stamp
- * (SO_TIMESTAMPNS) of the last segment read, and the moment after the read. What lies between the two is the
+ * (SO_TIMESTAMPNS) of the last segment read, and the moment after the read (twice that one where there is no
+ * stamp: Linux begins to stamp a moment after the first socket asked). What lies between the two is the
  * server's queue: no load generator can have caused it, and none can see it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,12 +38,15 @@ ssize_t recv(int fd, void *buffer, size_t size, int flags) {
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     ssize_t got = recvmsg(fd, &message, flags);
-    struct cmsghdr *said = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (said && said->cmsg_level == SOL_SOCKET && said->cmsg_type == SCM_TIMESTAMPNS) {
-        struct timespec t;
-        memcpy(&t, CMSG_DATA(said), sizeof t);
+    if (got > 0) {
         int64_t read = now(CLOCK_MONOTONIC), offset = now(CLOCK_REALTIME) - read;
-        uint64_t pair[2] = {(uint64_t)((int64_t)t.tv_sec * 1000000000 + t.tv_nsec - offset), (uint64_t)read};
+        uint64_t pair[2] = {(uint64_t)read, (uint64_t)read};
+        struct cmsghdr *said = CMSG_FIRSTHDR(&message);
+        if (said && said->cmsg_level == SOL_SOCKET && said->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec t;
+            memcpy(&t, CMSG_DATA(said), sizeof t);
+            pair[0] = (uint64_t)((int64_t)t.tv_sec * 1000000000 + t.tv_nsec - offset);
+        }
         if (!out) out = fopen(getenv("REQUEST_STAMPS"), "wb");
         if (out) fwrite(pair, sizeof pair, 1, out);
     }
