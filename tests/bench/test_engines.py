@@ -141,8 +141,6 @@ def test_counts_are_the_engines_own(
         assert rung.server.output_tokens == found.output_tokens
         assert rung.server.prompt_tokens == found.input_tokens
         assert all(each.completion_tokens == each.asked_output_tokens for each in records)
-        assert found.input_tokens is not None
-        assert found.input_tokens / len(records) == pytest.approx(INPUT, rel=0.1)
         codes = {doubt.code for doubt in rung.doubts}
         assert not codes & {
             "foreign-traffic",
@@ -150,6 +148,7 @@ def test_counts_are_the_engines_own(
             "count-mismatch",
             "output-length",
             "no-usage",
+            "prompt-length",
         }
     own_s = sum(record.ttft_ns for _, records in rungs for record in records) / 1e9
     name = f"{engine}:time_to_first_token_seconds_sum"

@@ -35,6 +35,17 @@ def test_prompts_have_the_length_asked_for(scripted: Server) -> None:
     assert "prompt-length" not in {doubt.code for doubt in rung.doubts}
 
 
+def test_the_luck_of_the_words_is_no_template_of_less_than_nothing(scripted: Server) -> None:
+    def uneven(_connection: int, _nth: int, request: bytes) -> Sequence[Step]:
+        words = json.loads(request.partition(b"\r\n\r\n")[2])["messages"][0]["content"].split()
+        return streamed(said("a"), said("b", "length"), usage({32: 100, 96: 360}[len(words)], 2))
+
+    fit = fitted(scripted(uneven).where, workload(RandomPrompts(input_tokens=64, output_tokens=2)))
+    assert isinstance(fit.prompts, RandomPrompts)
+    assert fit.prompts.fit.fixed_tokens == 0
+    assert fit.prompts.fit.tokens_per_word == pytest.approx(460 / 128)
+
+
 def test_a_server_that_does_not_count_changes_nothing(scripted: Server) -> None:
     server = scripted(lambda *_: streamed(said("a", "stop")))
     asked = workload(RandomPrompts(input_tokens=100))

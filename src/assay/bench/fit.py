@@ -49,5 +49,7 @@ def fitted(
     if slope <= 0:
         return workload
     fixed = fewer - slope * short
-    fit = WordFit(tokens_per_word=slope, fixed_tokens=max(0.0, fixed))
+    if fixed < 0:  # the luck of the words: there is nothing fixed, and both say how long a word is
+        slope, fixed = (fewer + more) / (short + long), 0.0
+    fit = WordFit(tokens_per_word=slope, fixed_tokens=fixed)
     return msgspec.structs.replace(workload, prompts=msgspec.structs.replace(asked, fit=fit))
