@@ -160,13 +160,14 @@ def test_what_was_measured_is_shown_before_a_rung_of_which_nothing_was_answered(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("processes", ["1", "2"])
 def test_finished_rungs_outlive_any_end(
-    server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals
+    server: Callable[..., Scripted], tmp_path: Path, number: signal.Signals, processes: str
 ) -> None:
     running: Scripted = server(
         lambda *_: [HEAD, chunk(said("a")), "hang"] if len(running.requests) > 14 else ANSWER
     )
-    ladder = ("--max-concurrency", "1,2", "--num-prompts", "8")
+    ladder = ("--max-concurrency", "1,2", "--num-prompts", "8", "--client-processes", processes)
     with begun(options(running, tmp_path, *ladder)) as process:
         wait_for(process, running, 16)
         os.kill(process.pid, number)
