@@ -16,10 +16,25 @@ from typing import Any
 from tests.bench.servers import FakeLLM
 from tests.bench.test_known_times import matched, measured
 
-from assay.bench import Level, Limits, RandomPrompts, RequestRecord, Sending, Workload, measure
+from assay.bench import (
+    Level,
+    Limits,
+    OnProgress,
+    RandomPrompts,
+    Report,
+    RequestRecord,
+    Sending,
+    Workload,
+    measure,
+)
 from assay.bench.connection import Connection
 
 Begin = Callable[..., FakeLLM]
+
+
+def completions(tokens: int) -> Workload:
+    prompts = RandomPrompts(input_tokens=32, output_tokens=tokens)
+    return Workload(sending=Sending(model="fake", endpoint="/v1/completions"), prompts=prompts)
 
 
 def lateness(records: Sequence[RequestRecord], truth: Sequence[dict[str, Any]]) -> list[int]:
@@ -32,20 +47,22 @@ def lateness(records: Sequence[RequestRecord], truth: Sequence[dict[str, Any]]) 
 
 
 @contextmanager
-def stopped(pid: Callable[[], int], *, after_s: float, for_s: float) -> Iterator[None]:
-    """Stop a process for a while, some time from now; `for_s` of 0 is for good."""
+def stopped(pid: Callable[[], int], *, after_s: float, for_s: float) -> Iterator[OnProgress]:
+    """Stop a process for a while, some time after the load began; `for_s` of 0 is for good."""
 
     def stop() -> None:
         found = pid()
         os.kill(found, signal.SIGSTOP)
         if for_s:
-            again.wait(for_s)
+            threading.Event().wait(for_s)
             os.kill(found, signal.SIGCONT)
 
-    again = threading.Event()
+    def going(_level: Level, report: Report) -> None:
+        if report.in_flight and timer.ident is None:
+            timer.start()
+
     timer = threading.Timer(after_s, stop)
-    timer.start()
-    yield
+    yield going
     timer.join()
 
 
@@ -61,8 +78,9 @@ def worker() -> int:
 
 def test_a_client_that_is_off_the_cpu_makes_no_gap_and_says_that_it_was_late(fakellm: Begin) -> None:
     server = fakellm("--ttft-ms", "200", "--itl-ms", "400")
-    with stopped(worker, after_s=1.5, for_s=0.3):
-        rung, records = measured(server, Level(requests=16, concurrency=8), tokens=6)
+    with stopped(worker, after_s=0.5, for_s=0.3) as going:
+        level = Level(requests=16, concurrency=8)
+        [(rung, records)] = list(measure(server.where, completions(6), [level], progress=going))
     truth = server.stop()
     gaps = [
         abs((b - a) - (d - c))
@@ -128,11 +146,10 @@ def test_a_race_with_a_server_that_closes_is_counted_and_costs_no_request(fakell
 
 def test_a_server_that_stalls_ends_the_run(fakellm: Begin) -> None:
     server = fakellm("--ttft-ms", "20", "--itl-ms", "20")
-    prompts = RandomPrompts(input_tokens=32, output_tokens=200)
-    workload = Workload(sending=Sending(model="fake", endpoint="/v1/completions"), prompts=prompts)
     level = Level(requests=64, concurrency=4)
-    with stopped(lambda: server.pid, after_s=1.5, for_s=0):
-        [(rung, records)] = list(measure(server.where, workload, [level], limits=Limits(stall_s=1)))
+    with stopped(lambda: server.pid, after_s=0.5, for_s=0) as going:
+        run = measure(server.where, completions(200), [level], limits=Limits(stall_s=1), progress=going)
+        [(rung, records)] = list(run)
     assert rung.ended == "stalled"
     assert [each.outcome for each in records] == ["unfinished"] * 4
     assert all(each.events_ns for each in records)
