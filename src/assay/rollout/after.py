@@ -18,7 +18,7 @@ from assay.rollout.machine import Machine, SwitchFired
 from assay.rollout.marks import Marks
 from assay.rollout.places import places_of
 from assay.rollout.plan import Outcome, Patience
-from assay.rollout.prepare import known_words, proven, service_of
+from assay.rollout.prepare import known_words, proven
 from assay.rollout.prove import StartFailed, Watch, until_token
 from assay.rollout.token import ask_token
 
@@ -100,7 +100,7 @@ class Look:
         starts, (url, model) = self.machine.starts(), self._where
         if not starts:
             return None
-        return service_of(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
+        return self.machine.service(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
 
     def prove(self) -> None:
         """What the unit says now is what serves.

@@ -21,7 +21,6 @@ from assay.rollout.prepare import (
     only,
     proven,
     runs_as_asked,
-    service_of,
     sound,
 )
 
@@ -196,7 +195,8 @@ def _gpus(host: Host) -> str | Check:
 
 def _room(machine: Machine) -> str | Check:
     places = machine.layout
-    folders = (places.run, places.kept.rpartition(f"/{places.unit}.d/")[0], places.var, "/tmp")  # noqa: S108
+    kept = places.kept.rpartition(f"/{places.unit}.d/")[0] or places.kept.rpartition("/")[0]
+    folders = (places.run, kept, places.var, "/tmp")  # noqa: S108
     script = Script(text=_ROOM, arguments=folders, name="the look at disks")
     out = machine.host.run(script, sudo=machine.sudo).checked().out.decode("utf-8", "replace")
     found = [line.rsplit(" ", 2) for line in out.splitlines() if line.count(" ") >= 2]
@@ -256,7 +256,7 @@ def _journal(machine: Machine) -> str | Check:
 def _serves(machine: Machine, live: Live) -> str:
     state = machine.state()
     words = runs_as_asked(machine, state, only(machine.starts(), machine.layout.unit))
-    service = service_of(words, url=live.url, model=live.model)
+    service = machine.service(words, url=live.url, model=live.model)
     began = time.monotonic()
     proven(machine, service, Patience())
     return f"{service.url} gave a token in {time.monotonic() - began:.1f} s"

@@ -145,7 +145,14 @@ KEYS: tuple[Key, ...] = (
         'Version of a Python distribution; `true`, `"installed"`, `false`, `"absent"` if only that is known.',
         'flashinfer-python = "0.6.7"',
     ),
-    Key("live", "unit", "text", "required", "The systemd service that serves.", 'unit = "llm.service"'),
+    Key(
+        "live",
+        "unit",
+        "text",
+        "required",
+        "The systemd service that serves, or `compose:PROJECT/SERVICE` of docker compose.",
+        'unit = "llm.service"',
+    ),
     Key(
         "live",
         "user",
