@@ -30,8 +30,14 @@ def test_a_unit() -> None:
         *("--json", '{"a": "50% $$HOME"}', "--enable-x"),
     )
     after = (*before[:-1], "--kv", 'fp8 {"%"} $$x')
-    text = reword_unit(UserFile(path="llm.service", text=UNIT), before, after, dollars=True)
+    text = reword_unit(UserFile(path="here.service", text=UNIT), "llm.service", before, after, dollars=True)
     assert text == UNIT.replace("--enable-x", "--kv 'fp8 {\"%%\"} $$x'")
+
+
+def test_a_command_that_a_drop_in_states() -> None:
+    before = ("/opt/v/bin/python3", "-m", "another", "--model-path", "/m/llm", "--api-key", "${KEY}")
+    with pytest.raises(InputError, match="states another command"):
+        reword_unit(UserFile(path="a", text=UNIT), "llm.service", before, (*before, "--x"), dollars=True)
 
 
 def compose(command: str) -> UserFile:
@@ -100,4 +106,4 @@ def test_any_words(new: list[str], at: int, gone: int) -> None:
     unit = UserFile(path="a.service", text="[Service]\nExecStart=/python3 -m srv --a 1 --b 2 --c 3\n")
     words = ("/python3", "-m", "srv", "--a", "1", "--b", "2", "--c", "3")
     wanted = (*words[:at], *(word.replace("$", "$$") for word in new), *words[at + gone :])
-    reword_unit(unit, words, wanted, dollars=True)
+    reword_unit(unit, "a.service", words, wanted, dollars=True)

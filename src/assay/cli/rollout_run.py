@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
+from assay.cli.own_file import check_same, follow, own_file
 from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
@@ -53,6 +54,7 @@ def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
         change=asked,
         who=who(),
         hooks=deployment.hooks,
+        unit_file=own_file(path, live),
         why=options.why,
         approved_by=options.approved_by,
         url=live.url,
@@ -113,6 +115,7 @@ def rolled_back(target: str, options: UndoOptions) -> str:
 
 def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
     live, hooks = _live(target, options)
+    own = own_file(Path(target), live)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
@@ -123,7 +126,11 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
             if isinstance(body, Intent):
                 tell(reports.intent_text(body))
 
+        if own is not None:
+            check_same(host, look, own)
         done = act(look, note=shown, on_step=say, dry_run=options.dry_run)
+        if own is not None and not options.dry_run:
+            follow(host, look, own)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
@@ -131,6 +138,8 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
 
 def _look(host: Host, live: Live, hooks: Hooks, patience: Patience) -> Look:
     look = Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+    if live.unit_file is not None:
+        look.kept_in_its_file()
     return look.hooked(hooks, who=who())
 
 

@@ -91,6 +91,9 @@ class Live(Value):
     """Whether it is of the own manager of the user who logs in there: `systemctl --user`."""
     host: str | None = None
     """The machine, as `ssh` names it; None: this one."""
+    unit_file: str | None = None
+    """The user's own copy of the unit's file, which is edited when a change is kept, and copied over it; its
+    path. None: a drop-in is kept."""
     url: str | None = None
     """Where the server answers, as seen from its own machine; None: as its command says."""
     model: str | None = None

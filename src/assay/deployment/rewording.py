@@ -36,20 +36,22 @@ class _Style:
     """What stands between a word and one that is put in behind it."""
 
 
-def unit_words(file: UserFile) -> tuple[Word, ...]:
-    """The words of the command that a unit file starts by itself, without drop-ins beside it.
+def _unit_words(file: UserFile, unit: str) -> tuple[Word, ...]:
+    """The words of the command that the file of a unit starts by itself, without drop-ins.
 
     Raises:
         InputError: it starts nothing, or cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        path = Path(folder) / Path(file.path).name
+        path = Path(folder) / unit
         path.write_text(file.text, encoding="utf-8", errors="surrogateescape", newline="")
         return read_unit(path).words
 
 
-def reword_unit(file: UserFile, before: Sequence[str], after: Sequence[str], *, dollars: bool) -> str:
-    """The text of a unit file that starts `after` and not `before`: words as systemd holds them.
+def reword_unit(
+    file: UserFile, unit: str, before: Sequence[str], after: Sequence[str], *, dollars: bool
+) -> str:
+    """The text of a unit's file that starts `after` and not `before`: words as systemd holds them.
 
     `%` is resolved in them, and `$` is not; `dollars` says whether systemd makes `$` of `$$` there.
 
@@ -57,11 +59,23 @@ def reword_unit(file: UserFile, before: Sequence[str], after: Sequence[str], *, 
         InputError: the words of the file are others, or cannot be changed one by one.
     """
     style = _Style(write=lambda text: quote_systemd(text, dollars=False), gap=lambda _: " ")
-    words = unit_words(file)
+    words = _unit_words(file, unit)
+    if any(word.text != text for word, text in zip(words, before, strict=False) if _plain_there(word)):
+        raise InputError(
+            f"{file.path} states another command than the one that runs",
+            hint="see whether a drop-in does: `systemctl cat`; then write the command into that file",
+        )
     text = _reworded(file, words, before, after, style)
     got = [word.replace("$$", "$") for word in after] if dollars else after
-    _check(file, unit_words(UserFile(path=file.path, text=text)), _came_from(before, after), got, words)
+    _check(
+        file, _unit_words(UserFile(path=file.path, text=text), unit), _came_from(before, after), got, words
+    )
     return text
+
+
+def _plain_there(word: Word) -> bool:
+    """Whether nothing that systemd puts in stands in it."""
+    return word.known and not set("$%") & set(word.raw)
 
 
 def _command_node(file: UserFile, service: str) -> YamlNode | None:

@@ -154,9 +154,12 @@ class _Run:
         self._renewed = time.monotonic()
 
     def _write(self) -> None:
-        text = self._prepared.text.encode()
+        text = self._prepared.text.encode("utf-8", "surrogateescape")
         originals = [path for path, _ in self._plan.originals]
         self._machine.act(scripts.WRITE, "write", _sum(text), *originals, stdin=text)
+        if self._prepared.keep is not None:
+            keep = self._prepared.keep.encode("utf-8", "surrogateescape")
+            self._machine.act(scripts.KEEP, "write", _sum(keep), stdin=keep)
 
     def _verify(self) -> None:
         lines = self._machine.complaints(self._plan.originals[0][0])

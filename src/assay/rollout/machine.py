@@ -124,6 +124,12 @@ class Machine:
                 if name != "keep"
                 else "take that edit back, or keep it and `assay rollback`",
             )
+        if result.status == scripts.ELSEWHERE:
+            called = f"{self.host.name}: rollout {self.id} of {self.layout.unit}"
+            raise Refused(
+                f"{called} is not kept in {self.layout.kept}",
+                hint="name the deployment file that began it: unit_file, in its [live], says where",
+            )
         if result.status == scripts.LOCKED:
             raise CommandFailed(
                 f"{self.host.name}: something holds {self.layout.run}/lock for 20 s",

@@ -8,9 +8,11 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._masking import secrets_in_words
-from assay.deployment import Hooks
-from assay.errors import NotReady, Refused
+from assay.deployment import Hooks, UserFile, reword_unit
+from assay.errors import InputError, NotReady, Refused
 from assay.facts import same_command
 from assay.hosts import Script
 from assay.rollout import scripts
@@ -48,6 +50,8 @@ class Request:
     """For what reason."""
     approved_by: str = ""
     """Who agreed."""
+    unit_file: UserFile | None = None
+    """The user's own copy of the unit's file, into which a promotion writes; None: a drop-in is kept."""
     hooks: Hooks = field(default_factory=Hooks)
     """What is run around the restart."""
     url: str | None = None
@@ -73,7 +77,9 @@ class Prepared:
     after: tuple[str, ...]
     """Its words as they shall be."""
     text: str
-    """The drop-in."""
+    """The drop-in; of compose the file with the change."""
+    keep: str | None
+    """What a promotion writes into the unit's own file; None: the trial's text becomes what is kept."""
     complaints: frozenset[str]
     """What systemd-analyze says of the unit as it is."""
     who: str
@@ -110,6 +116,8 @@ def prepare(host: Host, request: Request) -> Prepared:
     proven(machine, service, patience)
     complaints = machine.complaints(state.fragment_path)
     drain = Drain(request.hooks, machine, who=request.who)
+    keep = _own_file(machine, state, request, before, after) if request.unit_file else None
+    places = machine.layout
     plan = Plan(
         id=request.id,
         host=host.name,
@@ -121,23 +129,53 @@ def prepare(host: Host, request: Request) -> Prepared:
         after=digest(after),
         originals=machine.digests((state.fragment_path, *state.drop_in_paths)),
         url=service.url,
-        notes=_notes(machine, service),
+        notes=_notes(machine, service, request.unit_file),
         patience=patience,
         steps=steps_of(places, patience, drain=drain.shown("drain"), undrain=drain.shown("undrain")),
     )
     text = machine.manager.trial_text(before, after, id=request.id)
     return Prepared(
         plan=plan, machine=machine, service=service, before=before, after=after, text=text,
-        complaints=complaints, who=request.who, drain=drain,
+        keep=keep, complaints=complaints, who=request.who, drain=drain,
         secrets=secrets_in_words(running) | secrets_in_words(after),
     )  # fmt: skip
 
 
-def _notes(machine: Machine, service: Service) -> tuple[str, ...]:
+def _own_file(
+    machine: Machine, state: UnitState, request: Request, before: StartCommand, after: tuple[str, ...]
+) -> str:
+    """What a promotion writes into the unit's file; from here on that is where it is kept.
+
+    Raises:
+        Refused: the file here is not the one there, or does not state the command by itself.
+    """
+    file, there = request.unit_file, state.fragment_path
+    assert file is not None
+    if machine.layout.compose or not there.startswith(machine.layout.kept.rpartition(f"/{state.unit}.d/")[0]):
+        raise Refused(
+            f"{machine.host.name}: {file.path} cannot be copied over {there or 'a compose file'}",
+            hint="unit_file is for units whose file lies where people write them; leave it out for others",
+        )
+    digest_here = hashlib.sha256(file.text.encode("utf-8", "surrogateescape")).hexdigest()
+    if machine.digests((there,))[0][1] != digest_here:
+        raise Refused(
+            f"{there} on {machine.host.name} is not {file.path} as it is here",
+            hint="bring one to the other, reload and restart, see that it serves, then try again",
+        )
+    machine.layout = msgspec.structs.replace(machine.layout, kept=there)
+    try:
+        return reword_unit(file, state.unit, before.words, after, dollars="no-env-expand" not in before.flags)
+    except InputError as error:
+        raise Refused(error.message, hint=error.hint, details=error.details) from error
+
+
+def _notes(machine: Machine, service: Service, unit_file: UserFile | None) -> tuple[str, ...]:
     """What a person should know before saying yes."""
     told = [
         f"if the change fails, systemd starts {each} (OnFailure=)" for each in machine.manager.on_failure()
     ]
+    if unit_file is not None:
+        told.append(f"`assay promote` writes it into {unit_file.path} here and {machine.layout.kept} there")
     if not service.own:
         told.append(
             f"{service.url} is not where the command listens: a token from there is only known to be of "

@@ -7,9 +7,10 @@ anything any more.
 
 from __future__ import annotations
 
-ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED = 10, 12, 13, 14, 15, 16, 17
+ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED, ELSEWHERE = 10, 12, 13, 14, 15, 16, 17, 18
 """Exit statuses: another rollout is under way; ours is over; its timer is gone; a trial without marks is
-there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted."""
+there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted; it is
+kept in another file than we were told."""
 
 USER = r"""
 scope=--user
@@ -45,7 +46,6 @@ if [ -z "${target-}" ]; then
     done
     chmod "$mode" "$folder/.assay-new"
   }
-  t_may_keep() { :; }
   t_kept() { :; }
 fi
 """
@@ -125,7 +125,8 @@ if [ -e "$run/armed" ]; then
   exit 10
 fi
 [ ! -e "$trial" ] || exit 14
-rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial"
+rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial" "$run/keep" "$run/base"
+printf '%s\n' "$kept" >"$run/kept"
 take "$run/revert.sh" "${10}"
 printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$run/armed.new"
 arm "$switch" "$9"
@@ -165,6 +166,20 @@ mv -f -- "$folder/.assay-new" "$trial"
 )
 """`$8`: SHA-256 of stdin, its text; further: the unit's files: where one of them is not for all to read, the
 drop-in is not either, as it holds their words. Nobody but root may write it, whoever may write those."""
+
+KEEP = (
+    _HEAD
+    + _LOCK
+    + _MINE
+    + _TAKE
+    + r"""
+take "$run/keep" "$8"
+chmod --reference="$kept" "$run/keep"
+chown --reference="$kept" "$run/keep"
+sha256sum <"$kept" >"$run/base"
+"""
+)
+"""`$8`: SHA-256 of stdin: the text that a promotion writes into `kept`, which is a file of the user's."""
 
 RELOAD = _HEAD + _LOCK + _MINE + "t_reload\n"
 STOP = _HEAD + _LOCK + _MINE + ': >"$run/touched"\nt_stop\n'
@@ -230,14 +245,17 @@ PROMOTE = (
     _HEAD
     + _LOCK
     + _MINE
-    + _TAKE
     + _PUT_BACK
     + r"""
 # one that was cut short goes on: the trial's file may be gone already
 if [ -e "$run/promoting" ] && [ ! -e "$trial" ]; then exit 0; fi
+[ "$(cat "$run/kept" 2>/dev/null || echo "$kept")" = "$kept" ] || exit 18
+from=$trial
+[ ! -e "$run/keep" ] || from=$run/keep
 mkdir -p -m 700 "$var/$id"
 if [ ! -e "$run/promoting" ]; then
-  t_may_keep
+  [ ! -e "$run/base" ] || [ "$(sha256sum <"$kept")" = "$(cat "$run/base")" ] || exit 17
+  printf '%s\n' "$kept" >"$var/$id/where"
   if [ -e "$kept" ]; then cp -p -- "$kept" "$var/$id/kept.conf"; else : >"$var/$id/none"; fi
   if [ -e "$var/last" ]; then cp -p -- "$var/last" "$var/$id/previous"; fi
   sync
@@ -253,17 +271,8 @@ undo() {
   rm -f "$run/promoting"
 }
 trap undo EXIT
-if [ $# -gt 7 ]; then
-  take "${kept%/*}/.assay-new" "$8"
-  if [ -e "$kept" ]; then
-    case $(sha256sum <"$kept") in "$8  -"|"$9  -") ;; *) exit 17 ;; esac
-    chmod --reference="$kept" "${kept%/*}/.assay-new"
-    chown --reference="$kept" "${kept%/*}/.assay-new"
-  fi
-else
-  cp -p -- "$trial" "${kept%/*}/.assay-new"
-  cmp -s -- "$trial" "${kept%/*}/.assay-new"
-fi
+cp -p -- "$from" "${kept%/*}/.assay-new"
+cmp -s -- "$from" "${kept%/*}/.assay-new"
 sync -- "${kept%/*}/.assay-new" 2>/dev/null || sync
 moved=1
 mv -f -- "${kept%/*}/.assay-new" "$kept"
@@ -273,8 +282,7 @@ t_kept
 """
 )
 """Puts the trial's text where it stays; the trial is still there and still wins. Where it cannot, as on a
-full disk, what was there is put back, and the trial goes on. `$8`: SHA-256 of stdin, a text that is kept in
-place of the trial's; `$9`: that of the file which it replaces."""
+full disk, what was there is put back, and the trial goes on. Where `keep` lies, that is the text."""
 
 SWAP = (
     _HEAD
@@ -313,6 +321,7 @@ UNKEEP = (
     + r"""
 if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
 [ "$(cat "$var/last" 2>/dev/null)" = "$id" ] || exit 12
+[ "$(cat "$var/$id/where" 2>/dev/null || echo "$kept")" = "$kept" ] || exit 18
 if [ ! -e "$var/$id/unkeeping" ]; then
   [ "$(sha256sum <"$kept")" = "$(cat "$var/$id/promoted")" ] || exit 17
   : >"$var/$id/unkeeping"

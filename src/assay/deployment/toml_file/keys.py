@@ -161,6 +161,14 @@ KEYS: tuple[Key, ...] = (
         "Whether it is a unit of the user who logs in there: `systemctl --user`.",
         "user = true",
     ),
+    Key(
+        "live",
+        "unit_file",
+        "text",
+        "a drop-in is kept",
+        "Your own copy of the unit's file, which `assay promote` edits, and copies over that one.",
+        'unit_file = "llm.service"',
+    ),
     Key("live", "host", "text", "this machine", "The machine, as `ssh` names it.", 'host = "gpu1"'),
     Key(
         "live",

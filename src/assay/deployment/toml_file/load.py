@@ -247,8 +247,10 @@ def _read_live(top: Section) -> Live | None:
         section.fault("host", f"expected the name of a host, got {got(host)}")
     if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
         section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
-    user = bool(section.flag("user"))
-    return Live(unit=unit, user=user, host=host, url=url, model=model) if unit else None
+    user, unit_file = bool(section.flag("user")), section.text("unit_file")
+    if not unit:
+        return None
+    return Live(unit=unit, user=user, host=host, unit_file=unit_file, url=url, model=model)
 
 
 def _read_hooks(top: Section) -> Hooks:
