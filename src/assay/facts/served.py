@@ -146,7 +146,7 @@ _OF_PYTHON = ("python", "process")
 
 
 def parse_labels(body: bytes) -> Settings:
-    """Reads the labels of metrics named `…_info`, as Python wrote them; those with several values are no facts.
+    """Reads labels of metrics named `…_info`, as Python wrote them; those with several values are no facts.
 
     >>> parse_labels(b'vllm:cache_config_info{block_size="16",cache_dtype="auto",x="None"} 1.0\\n')
     {'block_size': 16, 'cache_dtype': 'auto', 'x': None}

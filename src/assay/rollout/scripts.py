@@ -200,6 +200,21 @@ systemctl stop "$switch.timer" 2>/dev/null || :
 )
 """`$8`: seconds; `$9`: the start's invocation. The longer switch is armed before the shorter one stops."""
 
+LENGTHEN = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+arm "$switch" "$8"
+arm "$switch-trial" "$8"
+printf '%s\n%s\n' "$9" "$8" >"$run/trial"
+systemctl stop "$switch.timer" 2>/dev/null || :
+"""
+)
+"""`$8`: seconds; `$9`: the start's invocation. Another length for a trial's switch: the first one bridges the
+moment in which the other is armed anew."""
+
 EXTEND = (
     _HEAD
     + _LOCK
