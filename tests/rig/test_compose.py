@@ -254,6 +254,15 @@ def test_what_is_not_there(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None
     assert "states its command" in capsys.readouterr().err
 
 
+def test_the_set_up_is_looked_at(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    ssh = ("--ssh-config", str(rig.config))
+    assert main(["doctor", f"{NAME}@rig1", "--json", *ssh]) == 0
+    found = {each["name"]: each["status"] for each in json.loads(capsys.readouterr().out)["checks"]}
+    assert {found[name] for name in ("systemd", "unit", "command", "rollout", "journal", "serves")} == {"ok"}
+    assert main(["doctor", "compose:llm/nosuch@rig1", "--json", *ssh]) == 1
+    assert "no service nosuch" in capsys.readouterr().out
+
+
 def test_a_change_is_tried(rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     load = (

@@ -79,7 +79,7 @@ def check_machine(host: Host, live: Live) -> Iterator[Check]:
     if connected.status == "failed":
         return
     yield checked("clock", lambda: _clock(host))
-    systemd = checked("systemd", lambda: _systemd(host, user=live.user))
+    systemd = checked("systemd", lambda: _systemd(host, live))
     yield systemd
     if systemd.status == "failed":
         yield _skipped("unit", "systemd")
@@ -147,7 +147,7 @@ def _root(machine: Machine) -> str:
     return "by sudo" if sudo else "logged in as root"
 
 
-def _systemd(host: Host, *, user: bool) -> str | Check:
+def _systemd(host: Host, live: Live) -> str | Check:
     out = host.run(["systemctl", "--version"])
     words = out.out.decode("utf-8", "replace").split()
     if not out.ok or len(words) < 2 or not words[1].isdigit():
@@ -156,9 +156,8 @@ def _systemd(host: Host, *, user: bool) -> str | Check:
         raise CommandFailed(
             f"{host.name}: systemd {words[1]}, and {_OLDEST_SYSTEMD} is the oldest that says a unit's words"
         )
-    if user:
-        places_of(host, "any.service", user=True)
-    ask = ["systemctl", *(["--user"] if user else []), "is-system-running"]
+    places_of(host, live.unit, user=live.user)  # a user's own manager, or docker, is asked
+    ask = ["systemctl", *(["--user"] if live.user else []), "is-system-running"]
     manager = host.run(ask).out.decode("utf-8", "replace").strip()
     if manager in ("", "offline", "unknown"):
         raise CommandFailed(f"{host.name}: systemd {words[1]} is installed and does not run there")
@@ -226,6 +225,7 @@ def _command(machine: Machine) -> str:
     state = machine.state()
     start = only(machine.starts(), machine.layout.unit)
     runs_as_asked(machine, state, start)
+    machine.manager.check_written()
     container = container_of(start.words)
     where = f", in container {container.name}" if container else ""
     return f"what runs is what the unit says{where}"
