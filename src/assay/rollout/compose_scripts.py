@@ -96,15 +96,15 @@ def functions_of(project: ComposeProject, kept: str) -> str:
 
 
 LOOK = r"""
+systemctl is-active --quiet "$2-start.service" && echo starting
 ids=$(docker ps -aq --no-trunc --filter "label=com.docker.compose.project=$project" \
   --filter "label=com.docker.compose.service=$service" \
   --filter label=com.docker.compose.oneoff=False) || exit 1
 [ -z "$ids" ] || docker inspect --type container --format "$3" $ids 2>/dev/null || :
 [ ! -e "$1" ] || echo trial
-systemctl is-active --quiet "$2-start.service" && echo starting
-:
 """
-"""`$1`: the trial's file; `$2`: the switch; `$3`: the format. Changes nothing."""
+"""`$1`: the trial's file; `$2`: the switch; `$3`: the format. Changes nothing. Whether a container is being
+made is asked first: one that is made meanwhile is then seen at the next look, and not taken for lost."""
 
 # the text that compose makes of its files holds all variables: only these two keys leave the machine
 RESOLVED = r"""
