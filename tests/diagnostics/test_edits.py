@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.deployment import Edit, Syntax, UserFile, Word, read_user_file
-from assay.diagnostics.edits import apply, difference, flag_replacement, preview_edits, removal, write_edits
+from assay.deployment import (
+    Edit,
+    Syntax,
+    UserFile,
+    Word,
+    apply_edits,
+    flag_replacement,
+    read_user_file,
+    removal,
+)
+from assay.diagnostics.edits import difference, preview_edits, write_edits
 from assay.errors import InputError
 
 
@@ -38,7 +47,7 @@ def words(text: str, *wanted: str, syntax: Syntax = "systemd") -> list[Word]:
     ],
 )
 def test_removal_leaves_a_whole_command_line(before: str, gone: list[str], after: str) -> None:
-    assert apply(before, removal(words(before, *gone))) == after
+    assert apply_edits(before, removal(words(before, *gone))) == after
 
 
 @pytest.mark.parametrize(("syntax", "before"), [("shell", "A=(\n"), ("yaml", "command: >\n")])
@@ -49,7 +58,7 @@ def test_where_lines_go_on_by_themselves_the_whole_line_goes(
     syntax: Syntax, before: str, lines: str, after: str
 ) -> None:
     text = before + lines + ")\n"
-    assert apply(text, removal(words(text, "--a", "1", syntax=syntax))) == before + after + ")\n"
+    assert apply_edits(text, removal(words(text, "--a", "1", syntax=syntax))) == before + after + ")\n"
 
 
 @pytest.mark.parametrize(
@@ -62,12 +71,12 @@ def test_where_lines_go_on_by_themselves_the_whole_line_goes(
 )
 def test_items_of_a_list_in_brackets_go_with_a_comma(gone: list[str], after: str) -> None:
     text = "c: [x, --a, '1', --b,\n    \"2\"]\n"
-    assert apply(text, removal(words(text, *gone, syntax="yaml"))) == after
+    assert apply_edits(text, removal(words(text, *gone, syntax="yaml"))) == after
 
 
 def test_items_on_lines_of_their_own_go_with_the_line() -> None:
     text = "c: [\n  x,\n  --a,\n  '1',\n  --b\n]\n"
-    assert apply(text, removal(words(text, "--a", "'1'", syntax="yaml"))) == "c: [\n  x,\n  --b\n]\n"
+    assert apply_edits(text, removal(words(text, "--a", "'1'", syntax="yaml"))) == "c: [\n  x,\n  --b\n]\n"
 
 
 def test_removal_is_not_offered_where_a_comment_would_be_left_hanging() -> None:
@@ -81,19 +90,19 @@ def test_items_of_a_yaml_list_go_with_their_lines() -> None:
         Word(text="--a", file=file, start=10, end=13, offsets=(10, 11, 12, 13), syntax="yaml"),
         Word(text="1", file=file, start=18, end=21, offsets=(19, 20), syntax="yaml"),
     ]
-    assert apply(text, removal(item)) == "args:\n  - --b\n"
+    assert apply_edits(text, removal(item)) == "args:\n  - --b\n"
 
 
 def test_a_flag_is_replaced_before_its_value() -> None:
     text = "E=run --tens=4\n"
     (word,) = words(text, "--tens=4")
-    assert apply(text, flag_replacement(word, "--tens", "--tensor")) == "E=run --tensor=4\n"
+    assert apply_edits(text, flag_replacement(word, "--tens", "--tensor")) == "E=run --tensor=4\n"
 
 
 @given(st.text("ab", max_size=12), st.data())
 def test_apply_of_nothing_changes_nothing(text: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(text)))
-    assert apply(text, [Edit(file="f", start=at, end=at, text="")]) == text
+    assert apply_edits(text, [Edit(file="f", start=at, end=at, text="")]) == text
 
 
 def test_written_files_keep_mode_link_mark_and_bytes(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from assay.facts import (
 from assay.facts.gpus import parse_cuda, parse_gpu_users, parse_gpus, parse_nvlink
 from assay.facts.installed import environment_of, parse_installed
 from assay.facts.process import parse_process
-from assay.facts.served import parse_has_metrics, parse_models, parse_server_info
+from assay.facts.served import parse_has_metrics, parse_labels, parse_models, parse_server_info
 from assay.hosts import LocalHost, StartCommand, UnitState
 from assay.reports import described, live_json, remarks
 
@@ -267,3 +267,21 @@ def test_a_server_of_which_only_its_answers_are_known() -> None:
 
 def test_a_machine_without_accelerators() -> None:
     assert read_gpus(LocalHost()).gpus == () or read_gpus(LocalHost()).gpus[0].name
+
+
+def test_labels_that_say_how_a_server_is_set_up() -> None:
+    body = b"""# HELP vllm:cache_config_info Information of the LLMEngine CacheConfig
+# TYPE vllm:cache_config_info gauge
+vllm:cache_config_info{block_size="16",cache_dtype="auto",enable_prefix_caching="True",engine="0",
+vllm:cache_config_info{block_size="16",cache_dtype="auto",prefix="True",share="0.9",engine="0"} 1.0
+vllm:cache_config_info{block_size="16",cache_dtype="auto",prefix="True",share="0.9",engine="1"} 1.0
+python_info{implementation="CPython",version="3.11.7"} 1.0
+vllm:lora_requests_info{api_token="x"} 1.0
+vllm:num_requests_running{engine="0",block_size="7"} 0.0
+"""
+    assert parse_labels(body) == {
+        "block_size": 16,
+        "cache_dtype": "auto",
+        "prefix": True,
+        "share": 0.9,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def install(rig: Rig, *, host: str = "rig1") -> None:
     rig.call("exec", host, "ln", "-sf", "/usr/bin/python3", "/opt/venv/bin/python3")
     rig.call("exec", host, "systemctl", "daemon-reload")
     rig.call("exec", host, "systemctl", "enable", "--now", UNIT)
+
+
+def written(folder: Path) -> str:
+    """All that lies in a folder, what is packed unpacked: to be looked through for secrets."""
+    texts = []
+    for each in sorted(folder.rglob("*")):
+        if each.is_file():
+            data = each.read_bytes()
+            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            texts.append(data.decode("utf-8", "replace"))
+    return "\n".join(texts)
 
 
 def serves(rig: Rig) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.rig import service
-from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig.docker_host import SERVER, VOLUMES, a_docker_host
+from tests.rig.rigs import Rig, wait_until
 from tests.rig.service import serves
 
 from assay._value import Value
@@ -37,12 +36,8 @@ PLACES = layout(service.UNIT)
 QUICK = Patience(switch_s=10, trial_s=12, stop_s=30, ready_s=20, hold_s=1, token_s=3, lost_s=20, poll_s=0.1)
 RUN = (
     f"docker run --rm --init --name {NAME} --network host "
-    "-v /usr:/usr:ro -v /opt:/opt:ro -v /models:/models:ro "
+    f"{' '.join(f'-v {each}' for each in VOLUMES)} "
     f"-e HF_TOKEN={service.TOKEN} -e PYTHONDONTWRITEBYTECODE=1"
-)
-SERVER = (
-    "/opt/venv/bin/python3 -m sglang.launch_server --model-path /models/tiny --port 31000 "
-    f"--api-key {service.KEY}"
 )
 TEXT = f"""[Unit]
 After=docker.service
@@ -60,33 +55,9 @@ WantedBy=multi-user.target
 """
 
 
-def image() -> bytes:
-    """An image of links and empty folders: everything else comes from the machine."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for name in ("usr", "opt", "models", "sbin", "etc", "tmp", "proc", "sys", "dev"):
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
-            archive.addfile(folder)
-        for name in ("bin", "lib", "lib64"):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, f"usr/{name}"
-            archive.addfile(link)
-    return packed.getvalue()
-
-
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    with a_rig(count=1, packages="docker.io,docker-compose,iptables") as started:
-        # a rig's machine has a read-only /proc/sys, and its disk is an overlay already
-        engine = {"storage-driver": "vfs", "bridge": "none", "ip-forward": False, "iptables": False}
-        started.put({"/etc/docker/daemon.json": json.dumps(engine).encode()})
-        started.inside("systemctl", "reset-failed", "docker.service", "docker.socket")
-        started.inside("systemctl", "restart", "docker")
-        wait_until(lambda: "ok" in started.inside("sh", "-c", "docker info >/dev/null 2>&1 && echo ok; true"))
-        started.put({"/root/image.tar": image()})
-        started.inside("docker", "import", "/root/image.tar", "standin:1")
-        service.install(started)
+    with a_docker_host() as started:
         yield started
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import pytest
 from tests.rig import service
 from tests.rig.rigs import Rig, a_rig, wait_until
-from tests.rig.service import serves
+from tests.rig.service import serves, written
 from tests.rig.test_rollout import PLACES, back, clean, command, is_base
 
 from assay.bench import read_run
@@ -69,11 +69,6 @@ def no_secrets(*texts: str) -> None:
             assert secret not in text
 
 
-def all_written(folder: Path) -> str:
-    files = (each for each in folder.rglob("*") if each.is_file())
-    return "\n".join(each.read_bytes().decode("utf-8", "replace") for each in files)
-
-
 def test_the_whole_cycle_from_nothing(rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = command(rig)
     asked = words(rig, "+kv-cache-dtype=fp8_e5m2", "+standin=slow")
@@ -104,7 +99,7 @@ def test_the_whole_cycle_from_nothing(rig: Rig, tmp_path: Path, capsys: pytest.C
         *("measured", "measured", "rollback", "outcome", "tried"),
     ]
     assert 'where = "in_place"' in (tmp_path / "out" / "llm.toml").read_text()
-    no_secrets(said.out, said.err, all_written(tmp_path))
+    no_secrets(said.out, said.err, written(tmp_path))
 
 
 @pytest.mark.registry
@@ -144,7 +139,7 @@ def test_from_a_file_with_triage_and_kept(
     assert is_base(rig)
     assert main([*words(rig, "+num-continuous-decode-steps=4", target=str(file)), *asked[-2:]]) == 3
     assert "nothing of this is worth a restart" in capsys.readouterr().out
-    no_secrets(said.out, said.err, all_written(tmp_path))
+    no_secrets(said.out, said.err, written(tmp_path))
 
 
 CONFIG = json.dumps(

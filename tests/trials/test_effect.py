@@ -159,3 +159,19 @@ def test_a_number_is_a_number() -> None:
 
 def test_what_is_left_to_the_engine_cannot_be_contradicted() -> None:
     assert proved(["policy=auto", "tp-size=2"], {"tp_size": 2}).status == "took"
+
+
+def test_labels_of_metrics_name_few_settings() -> None:
+    before: dict[str, Plain] = {"block_size": 16, "cache_dtype": "auto", "num_gpu_blocks": 900}
+    after = {**before, "block_size": 32, "num_gpu_blocks": 450}
+    change = parse_change(["block-size=32"])
+    found = prove_effect(change, before, after, Expected(), by="metrics")
+    assert (found.status, found.shown_by) == ("took", "metrics")
+    assert {(each.field, each.role) for each in found.settings} == {
+        ("block_size", "asked"),
+        ("num_gpu_blocks", "not_predicted"),
+    }
+    same = prove_effect(change, before, before, Expected(), by="metrics")
+    assert (same.status, same.shown_by) == ("void", "metrics")
+    elsewhere = prove_effect(parse_change(["max-num-seqs=1"]), before, before, Expected(), by="metrics")
+    assert (elsewhere.status, elsewhere.shown_by) == ("not_shown", "words")

@@ -59,12 +59,13 @@ def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[Li
         with open_host(where or None, options) as host:
             sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
             return read_live_container(host, runtime, name, sudo=sudo), re.sub(r"[^\w.-]", "-", name)
-    unit, machine = check_target(target, other="docker:CONTAINER@HOST, or the URL of a server")
+    other = "docker:CONTAINER@HOST, compose:PROJECT/SERVICE@HOST, or the URL of a server"
+    unit, machine = check_target(target, other=other)
     progress(f"looking at {target}", 0, None)
     with open_host(machine, options) as host:
         sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
         live = read_live(host, unit, sudo=sudo, user=options.user)
-    return live, re.sub(r"[^\w.-]", "-", unit.removesuffix(".service"))
+    return live, re.sub(r"[^\w.-]", "-", unit.removesuffix(".service").removeprefix("compose:"))
 
 
 def _config_file(out: Path | None, live: LiveDeployment) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from assay.deployment import COMPOSE_SERVICE
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,8 +58,12 @@ def check_target(
 ) -> tuple[str, str | None]:
     """Splits `UNIT@HOST` or `UNIT` into unit and machine; `llm` is `llm.service`.
 
+    A service of docker compose is a `compose:PROJECT/SERVICE`.
+
     `other` is what the verb takes besides, for the message.
 
+    >>> check_target("compose:llm/server@gpu1")
+    ('compose:llm/server', 'gpu1')
     >>> check_target("llm@a.service@deploy@gpu1"), check_target("llm@gpu1"), check_target("llm.service")
     (('llm@a.service', 'deploy@gpu1'), ('llm.service', 'gpu1'), ('llm.service', None))
 
@@ -67,10 +72,14 @@ def check_target(
     """
     if match := re.match(r"(?:docker|podman|nerdctl):", text):
         raise InputError(
-            f"{text!r} is a container, and assay changes systemd services: nothing on the machine would "
-            "take a change of it back",
-            hint="name the unit that runs it, if one does; `assay describe` looks at containers, too",
+            f"{text!r} is a container, and assay changes what makes them: systemd units, services of compose",
+            hint="name the unit that runs it, or compose:PROJECT/SERVICE; `assay describe` looks at it",
         )
+    if text.startswith("compose:"):
+        service, at, host = text.partition("@")
+        if not COMPOSE_SERVICE.fullmatch(service) or (at and not host):
+            raise InputError(f"{text!r} is no compose:PROJECT/SERVICE@HOST")
+        return service, host or None
     if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text, re.DOTALL):
         unit, at, host = match["unit"], "", match["host"]
     else:

@@ -91,6 +91,10 @@ class ApplyOptions(ChangeOptions):
     ----------
     trial
         Seconds that the change then stays unless it is promoted.
+    also
+        Another deployment file whose service gets the same change, after the first one; may be given several
+        times. If one fails, all are taken back.
     """
 
     trial: int = 3600
+    also: Annotated[tuple[Path, ...], Parameter(negative=())] = ()

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import new_id, nothing, noting, say, tell, who
+from assay.cli.own_file import check_same, follow, own_file
 from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
 from assay.rollout import (
+    Change,
     Intent,
     Look,
     Outcome,
@@ -22,6 +24,7 @@ from assay.rollout import (
     Prepared,
     Request,
     apply,
+    apply_all,
     check_permission,
     parse_change,
     prepare,
@@ -41,37 +44,59 @@ if TYPE_CHECKING:
 
 
 def applied(path: Path, change: tuple[str, ...], options: ApplyOptions) -> str:
-    """Prepare, show the plan, carry it out."""
+    """Prepare, show the plan, carry it out; of several deployments all or none."""
     asked = parse_change(change, options.without)
+    id, paths = new_id(), (path, *options.also)
+    with contextlib.ExitStack() as stack:
+        names = [id] if len(paths) == 1 else [f"{id}-{at}" for at in range(1, len(paths) + 1)]
+        parts = [
+            _prepared(each, asked, name, options, stack) for each, name in zip(paths, names, strict=True)
+        ]
+        plans = [each.plan for each, _ in parts]
+        if options.dry_run:
+            shown = reports.plan_json if options.json else reports.plan_text
+            return reports.together([shown(each) for each in plans], json=options.json)
+        for plan in plans:
+            print(reports.plan_text(plan), file=sys.stderr)
+        if len(parts) == 1:
+            [(prepared, note)] = parts
+            outcomes: tuple[Outcome, ...] = (apply(prepared, note=note, on_step=say),)
+        else:
+            outcomes = apply_all(parts, id=id, trial_s=options.trial, on_step=say)
+    told = reports.outcome_json if options.json else reports.outcome_text
+    return reports.together([told(each) for each in outcomes], json=options.json)
+
+
+def _prepared(
+    path: Path, change: Change, id: str, options: ApplyOptions, stack: contextlib.ExitStack
+) -> tuple[Prepared, Callable[[str, Value], None]]:
+    """One deployment, looked at and asked about, and what writes into its journal, until the stack ends."""
     check_user(str(path), options)
     deployment = load_deployment(path, environment=os.environ, home=Path.home())
     live = check_permission(deployment)
     request = Request(
-        id=new_id(),
+        id=id,
         unit=live.unit,
         user=live.user,
-        change=asked,
+        change=change,
         who=who(),
         hooks=deployment.hooks,
+        unit_file=own_file(path, live),
         why=options.why,
         approved_by=options.approved_by,
         url=live.url,
         model=live.model,
-        patience=patience_of(options, trial_s=options.trial),
+        patience=patience_of(options, trial_s=options.switch if options.also else options.trial),
     )
     from assay.cli.rollout_check import ask_its_parser
 
-    with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
-        note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
-        prepared = prepare(host, request)
-        if not options.unchecked:
-            _check(prepared, deployment, options)
-            ask_its_parser(prepared)
-        if options.dry_run:
-            return reports.plan_json(prepared.plan) if options.json else reports.plan_text(prepared.plan)
-        print(reports.plan_text(prepared.plan), file=sys.stderr)
-        outcome = apply(prepared, note=note, on_step=say)
-    return reports.outcome_json(outcome) if options.json else reports.outcome_text(outcome)
+    host = stack.enter_context(open_host(live.host, options))
+    note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
+    prepared = prepare(host, request)
+    if not options.unchecked:
+        _check(prepared, deployment, options)
+        ask_its_parser(prepared)
+    return prepared, note
 
 
 def _check(prepared: Prepared, deployment: Deployment, options: ApplyOptions) -> None:
@@ -113,6 +138,7 @@ def rolled_back(target: str, options: UndoOptions) -> str:
 
 def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcome]) -> str:
     live, hooks = _live(target, options)
+    own = own_file(Path(target), live)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, contextlib.ExitStack() as stack:
         note = nothing if options.dry_run else stack.enter_context(noting(live, options.journal))
@@ -123,7 +149,11 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
             if isinstance(body, Intent):
                 tell(reports.intent_text(body))
 
+        if own is not None:
+            check_same(host, look, own)
         done = act(look, note=shown, on_step=say, dry_run=options.dry_run)
+        if own is not None and not options.dry_run:
+            follow(host, look, own)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)
@@ -131,6 +161,8 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
 
 def _look(host: Host, live: Live, hooks: Hooks, patience: Patience) -> Look:
     look = Look(host, live.unit, url=live.url, model=live.model, patience=patience, user=live.user)
+    if live.unit_file is not None:
+        look.kept_in_its_file()
     return look.hooked(hooks, who=who())
 
 

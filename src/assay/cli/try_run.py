@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import sys
@@ -65,6 +66,13 @@ def tried(target: str, change: tuple[str, ...], options: TryOptions, load: LoadO
             id=id, unit=live.unit, user=live.user, change=found.sifted.change, who=who(), why=options.why,
             approved_by=options.approved_by, hooks=hooks, url=live.url, model=live.model, patience=patience,
         )  # fmt: skip
+        if live.unit_file is not None and options.keep:
+            raise Refused(
+                f"{called.path} names unit_file, and `assay try --keep` would keep the change in a drop-in",
+                hint="leave --keep out; then `assay apply` and `assay promote` keep it in that file",
+            )
+        if live.unit_file is not None:  # nor is it asked for
+            options = dataclasses.replace(options, revert=True)
         say("a token of the service as it is")
         prepared = prepare(host, request)
         expected = _expected(prepared, found)

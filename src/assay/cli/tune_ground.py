@@ -92,6 +92,11 @@ def opened(
     if live is None:
         yield LocalProcess(_process(subject, began, options), ran=began.ran)
         return
+    if live.unit_file is not None or live.unit.startswith("compose:"):
+        raise Refused(
+            f"{subject.path}: studies start systemd units only, and keep a change in a drop-in",
+            hint="`assay try` and `assay apply` do the rest; leave unit_file out to have a drop-in kept",
+        )
     with open_host(live.host, options) as host:
         plan = UnitPlan(
             unit=live.unit,

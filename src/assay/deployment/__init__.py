@@ -11,6 +11,7 @@ from assay.deployment.containers.yaml_text import (
     read_yaml,
 )
 from assay.deployment.deployment import (
+    COMPOSE_SERVICE,
     CommandKind,
     CommandSource,
     Deployment,
@@ -20,12 +21,14 @@ from assay.deployment.deployment import (
     OwnCandidate,
     Trials,
 )
+from assay.deployment.edits import apply_edits, flag_replacement, removal
 from assay.deployment.engine import EngineReference, not_run, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.hardware import Accelerator, Hardware, accelerators, find_accelerator, parse_hardware
 from assay.deployment.launch import Fault, FaultKind, Launch, LaunchKind, Variable, launch_of_words
 from assay.deployment.model import Json, Model, find_model, parse_config, read_model_folder, read_preset
 from assay.deployment.presets import Preset, presets
+from assay.deployment.rewording import compose_words, reword_service, reword_unit, states_command
 from assay.deployment.shell.script import (
     Command,
     command_line,
@@ -44,6 +47,7 @@ from assay.deployment.toml_file.load import load_deployment
 from assay.deployment.wrappers.unwrap import unwrap
 
 __all__ = [
+    "COMPOSE_SERVICE",
     "KEYS",
     "Accelerator",
     "Command",
@@ -79,9 +83,12 @@ __all__ = [
     "YamlScalar",
     "YamlSequence",
     "accelerators",
+    "apply_edits",
     "command_line",
+    "compose_words",
     "find_accelerator",
     "find_model",
+    "flag_replacement",
     "launch_of_words",
     "load_deployment",
     "looks_like_compose",
@@ -105,7 +112,11 @@ __all__ = [
     "read_unit",
     "read_user_file",
     "read_yaml",
+    "removal",
+    "reword_service",
+    "reword_unit",
     "split_script",
     "start_command",
+    "states_command",
     "unwrap",
 ]

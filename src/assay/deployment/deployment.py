@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from assay._value import Value
@@ -77,15 +78,22 @@ class OwnCandidate(Value):
     """For what reason."""
 
 
+COMPOSE_SERVICE = re.compile(r"compose:[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+"""What a service of docker compose is called: `compose:PROJECT/SERVICE`."""
+
+
 class Live(Value):
     """Where the deployment runs now: what `assay describe`, `apply` and `status` look at."""
 
     unit: str
-    """The systemd unit, `llm.service`."""
+    """The systemd unit, `llm.service`, or a service of docker compose, `compose:PROJECT/SERVICE`."""
     user: bool = False
     """Whether it is of the own manager of the user who logs in there: `systemctl --user`."""
     host: str | None = None
     """The machine, as `ssh` names it; None: this one."""
+    unit_file: str | None = None
+    """The user's own copy of the unit's file, which is edited when a change is kept, and copied over it; its
+    path. None: a drop-in is kept."""
     url: str | None = None
     """Where the server answers, as seen from its own machine; None: as its command says."""
     model: str | None = None

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.deployment import flag_replacement, removal
 from assay.diagnostics.case import Case, diagnostic, fix, shows
 from assay.diagnostics.diagnostic import Evidence
-from assay.diagnostics.edits import flag_replacement, removal
 
 if TYPE_CHECKING:
     from assay.deployment import Edit

@@ -85,6 +85,25 @@ def read_container(host: Host, runtime: str, name: str, *, sudo: bool) -> Contai
     return parse_container(result.out)
 
 
+def find_compose_container(host: Host, service: str, *, sudo: bool) -> str:
+    """The name of the container of `compose:PROJECT/SERVICE`.
+
+    Raises:
+        CommandFailed: there is none, or there are several.
+    """
+    project, _, name = service.removeprefix("compose:").partition("/")
+    labels = (f"project={project}", f"service={name}", "oneoff=False")
+    filters = [word for each in labels for word in ("--filter", f"label=com.docker.compose.{each}")]
+    ask = ["docker", "ps", "-a", *filters, "--format", "{{.Names}}"]
+    found = host.run(ask, sudo=sudo, timeout_s=_ANSWER_S).checked().out.decode("utf-8", "replace").split()
+    if len(found) != 1:
+        raise CommandFailed(
+            f"{host.name}: compose has {len(found) or 'no'} containers of {project}/{name}",
+            hint="`docker ps -a` lists them; `assay describe docker:NAME` says which service one is of",
+        )
+    return found[0]
+
+
 def parse_container(out: bytes) -> ContainerState:
     """Reads what the engine printed for the fields above.
 

@@ -153,10 +153,14 @@ def _libraries(live: LiveDeployment) -> Iterator[str]:
 
 
 def _live(live: LiveDeployment) -> Iterator[str]:
-    if live.container:
-        kind = f"of compose ({live.container.compose})" if live.container.compose else "of no unit"
-        yield f"# container {_remark(live.container.name)}, {_remark(kind)}: assay does not change those yet"
+    if live.container and not live.container.compose:
+        name = _remark(live.container.name)
+        yield f"# container {name}: name the unit that runs it, if assay shall change it"
         return
+    if live.container:
+        yield f"unit = {_text('compose:' + live.container.compose)}"
+        if live.host != "this machine":
+            yield f"host = {_text(live.host)}"
     if live.unit:
         yield f"unit = {_text(live.unit.unit)}"
         if live.user:

@@ -9,7 +9,7 @@ import msgspec
 from assay._value import Value
 from assay.engines import key_of, model_of, url_of
 from assay.errors import CommandFailed, HostError
-from assay.facts.container import ContainerState, read_container
+from assay.facts.container import ContainerState, find_compose_container, read_container
 from assay.facts.gpus import GpuState, read_gpus
 from assay.facts.installed import Distribution, environment_of, read_installed
 from assay.facts.process import RunningProcess, read_process
@@ -76,13 +76,17 @@ class _Notes:
 def read_live(host: Host, unit: str, *, sudo: bool = False, user: bool = False) -> LiveDeployment:
     """Read a deployment that is a systemd unit. Nothing is changed; `sudo` is for the process's variables.
 
-    With `user` it is a unit of the own manager of the user who logs in there.
+    With `user` it is a unit of the own manager of the user who logs in there; `compose:PROJECT/SERVICE` is
+    the container of a service of docker compose.
 
     Raises:
         CommandFailed: there is no such unit, or no systemd.
         InputError: that is not the full name of a unit.
         Unreachable: no connection.
     """
+    if unit.startswith("compose:"):
+        name = find_compose_container(host, unit, sudo=sudo)
+        return read_live_container(host, "docker", name, sudo=sudo)
     state = unit_state(host, unit, user=user)
     if state.load_state == "not-found":
         raise CommandFailed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,6 +40,8 @@ class Served(Value):
     """Of `/v1/models`."""
     settings: Settings = msgspec.field(default_factory=dict)
     """Of `/server_info`: settings as the engine resolved them, without secrets and without lists."""
+    labels: Settings = msgspec.field(default_factory=dict)
+    """Of `/metrics`: labels of metrics that say how it is set up (vLLM: `vllm:cache_config_info`)."""
     metrics: bool = False
     """Whether `/metrics` gives any."""
     notes: tuple[str, ...] = ()
@@ -68,6 +71,7 @@ def read_served(host: Host, url: str, *, key: Secret | None = None) -> Served:
         url=base,
         models=models,
         settings=settings,
+        labels=parse_labels(answer.body) if answer.ok else {},
         metrics=answer.ok and parse_has_metrics(answer.body),
         notes=tuple(notes),
     )
@@ -130,6 +134,47 @@ def _of_sections(config: object) -> dict[str, object]:
             alone = all(each == value for each in held[str(name)])
             found[str(name) if alone else f"{title}.{name}"] = value
     return found | {str(name): each for name, each in config.items() if name not in sections}
+
+
+_INFO = re.compile(
+    rb"^(?:\w+:)?\w+_info\{(?P<labels>[^\n]*)\} 1(?:\.0)?(?: \d+)?\r?$", re.MULTILINE | re.ASCII
+)
+_LABEL = re.compile(r'(?P<name>[A-Za-z_]\w*)="(?P<value>(?:[^"\\]|\\.)*)"', re.ASCII)
+_WRITTEN: dict[str, bool | None] = {"True": True, "False": False, "None": None}
+_OF_PYTHON = ("python", "process")
+"""Metrics of the client library, not of the server."""
+
+
+def parse_labels(body: bytes) -> Settings:
+    """Reads labels of metrics named `…_info`, as Python wrote them; those with several values are no facts.
+
+    >>> parse_labels(b'vllm:cache_config_info{block_size="16",cache_dtype="auto",x="None"} 1.0\\n')
+    {'block_size': 16, 'cache_dtype': 'auto', 'x': None}
+    """
+    found: Settings = {}
+    several = set()
+    for line in _INFO.finditer(body):
+        if line[0].decode("ascii", "replace").startswith(_OF_PYTHON):
+            continue
+        for label in _LABEL.finditer(line["labels"].decode("utf-8", "replace")):
+            name, value = label["name"], _plain(label["value"])
+            if may_be_secret_name(name):
+                continue
+            if name in found and found[name] != value:
+                several.add(name)
+            found[name] = value
+    return {name: value for name, value in found.items() if name not in several}
+
+
+def _plain(text: str) -> bool | int | float | str | None:
+    if text in _WRITTEN:
+        return _WRITTEN[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def parse_has_metrics(body: bytes) -> bool:

@@ -21,6 +21,7 @@ from assay.reports.rollout import (
     plan_text,
     status_json,
     status_text,
+    together,
 )
 from assay.reports.study import (
     HISTORY_SCHEMA,
@@ -86,6 +87,7 @@ __all__ = [
     "study_json",
     "study_plan_text",
     "study_show_text",
+    "together",
     "together_text",
     "triage_json",
     "triage_text",

@@ -11,6 +11,8 @@ from assay._masking import mask, writable
 from assay.reports.harmless import harmless_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay._value import Value
     from assay.rollout import Intent, Outcome, Plan, Status
 
@@ -58,6 +60,13 @@ def outcome_text(outcome: Outcome) -> str:
 def outcome_json(outcome: Outcome) -> str:
     """The outcome; docs/reference/rollout-json.md."""
     return _json(outcome)
+
+
+def together(texts: Sequence[str], *, json: bool) -> str:
+    """One as it is; several below each other, in JSON as a list."""
+    if len(texts) == 1:
+        return texts[0]
+    return "[\n" + ",\n".join(texts) + "\n]" if json else "\n".join(texts)
 
 
 def intent_text(intent: Intent) -> str:

@@ -12,9 +12,10 @@ from assay.rollout.marks import Armed, Marks
 from assay.rollout.permission import check_permission
 from assay.rollout.plan import Outcome, Patience, Plan, Step
 from assay.rollout.preflight import Preflight, preflight
-from assay.rollout.prepare import Prepared, Request, prepare, service_of
+from assay.rollout.prepare import Prepared, Request, prepare
 from assay.rollout.prove import StartFailed
-from assay.rollout.token import Service, ask_token
+from assay.rollout.several import JointPlan, apply_all
+from assay.rollout.token import Service, ask_token, service_of
 
 __all__ = [
     "Armed",
@@ -24,6 +25,7 @@ __all__ = [
     "FailureKind",
     "Hold",
     "Intent",
+    "JointPlan",
     "Layout",
     "Look",
     "Machine",
@@ -40,6 +42,7 @@ __all__ = [
     "Status",
     "Step",
     "apply",
+    "apply_all",
     "ask_token",
     "changed_words",
     "check_machine",

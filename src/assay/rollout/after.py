@@ -6,6 +6,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._masking import mask
 from assay._value import Value
 from assay.deployment import Hooks
@@ -18,7 +20,7 @@ from assay.rollout.machine import Machine, SwitchFired
 from assay.rollout.marks import Marks
 from assay.rollout.places import places_of
 from assay.rollout.plan import Outcome, Patience
-from assay.rollout.prepare import known_words, proven, service_of
+from assay.rollout.prepare import known_words, proven
 from assay.rollout.prove import StartFailed, Watch, until_token
 from assay.rollout.token import ask_token
 
@@ -90,6 +92,13 @@ class Look:
         self.drain = Drain(hooks, self.machine, who=who)
         return self
 
+    def kept_in_its_file(self) -> Look:
+        """The same, where what is kept stands in the unit's own file and not in a drop-in."""
+        if self.state.fragment_path:
+            self.machine.layout = msgspec.structs.replace(self.machine.layout, kept=self.state.fragment_path)
+            self.marks = self.machine.marks()
+        return self
+
     @property
     def called(self) -> str:
         """The machine and the unit, for messages."""
@@ -100,7 +109,7 @@ class Look:
         starts, (url, model) = self.machine.starts(), self._where
         if not starts:
             return None
-        return service_of(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
+        return self.machine.service(known_words(self.machine, self.state, starts[-1]), url=url, model=model)
 
     def prove(self) -> None:
         """What the unit says now is what serves.
@@ -158,7 +167,7 @@ def promote(
     places = machine.layout
     intent = Intent(
         id=armed.id,
-        does=f"{places.kept} is written from {places.trial}, which is then removed; no restart",
+        does=f"the change is written into {places.kept}, and {places.trial} is removed; no restart",
         undone_by=f"`assay rollback`: what was there before lies in {places.var}/{armed.id}",
     )
     if dry_run:

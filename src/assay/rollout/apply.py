@@ -154,15 +154,19 @@ class _Run:
         self._renewed = time.monotonic()
 
     def _write(self) -> None:
-        text = self._prepared.text.encode()
+        text = self._prepared.text.encode("utf-8", "surrogateescape")
         originals = [path for path, _ in self._plan.originals]
         self._machine.act(scripts.WRITE, "write", _sum(text), *originals, stdin=text)
+        if self._prepared.keep is not None:
+            keep = self._prepared.keep.encode("utf-8", "surrogateescape")
+            self._machine.act(scripts.KEEP, "write", _sum(keep), stdin=keep)
 
     def _verify(self) -> None:
         lines = self._machine.complaints(self._plan.originals[0][0])
         new = sorted(lines - self._prepared.complaints)
         if new:
-            raise StartFailed(_failure("bad-unit", "systemd-analyze complains of the changed unit", new))
+            by = "docker compose" if self._plan.layout.compose else "systemd-analyze"
+            raise StartFailed(_failure("bad-unit", f"{by} complains of what was changed", new))
 
     def _reload(self) -> None:
         self._machine.act(scripts.RELOAD, "reload")
@@ -334,6 +338,15 @@ def _sum(text: bytes) -> str:
 def person_commands(layout: Layout) -> tuple[str, ...]:
     """What a person runs on the machine, as root or the unit's user, to bring the service back."""
     unit, trial = shlex.quote(layout.unit), shlex.quote(layout.trial)
+    if layout.compose:
+        words = [*layout.compose.program, "-p", layout.compose.project]
+        words += [word for file in layout.compose.files for word in ("-f", file)]
+        up = ["up", "-d", "--no-deps", layout.compose.service]
+        return (
+            "a person must look, on the machine, as root:",
+            f"  {shlex.join([*words, 'ps'])}; {shlex.join([*words, 'logs', layout.compose.service])}",
+            f"  rm -f {trial}; cd {shlex.quote(layout.compose.folder)}; {shlex.join([*words, *up])}",
+        )
     who, scope = ("that user", " --user") if layout.user else ("root", "")
     return (
         f"a person must look, on the machine, as {who}:",

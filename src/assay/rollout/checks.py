@@ -21,7 +21,6 @@ from assay.rollout.prepare import (
     only,
     proven,
     runs_as_asked,
-    service_of,
     sound,
 )
 
@@ -80,7 +79,7 @@ def check_machine(host: Host, live: Live) -> Iterator[Check]:
     if connected.status == "failed":
         return
     yield checked("clock", lambda: _clock(host))
-    systemd = checked("systemd", lambda: _systemd(host, user=live.user))
+    systemd = checked("systemd", lambda: _systemd(host, live))
     yield systemd
     if systemd.status == "failed":
         yield _skipped("unit", "systemd")
@@ -148,7 +147,7 @@ def _root(machine: Machine) -> str:
     return "by sudo" if sudo else "logged in as root"
 
 
-def _systemd(host: Host, *, user: bool) -> str | Check:
+def _systemd(host: Host, live: Live) -> str | Check:
     out = host.run(["systemctl", "--version"])
     words = out.out.decode("utf-8", "replace").split()
     if not out.ok or len(words) < 2 or not words[1].isdigit():
@@ -157,9 +156,8 @@ def _systemd(host: Host, *, user: bool) -> str | Check:
         raise CommandFailed(
             f"{host.name}: systemd {words[1]}, and {_OLDEST_SYSTEMD} is the oldest that says a unit's words"
         )
-    if user:
-        places_of(host, "any.service", user=True)
-    ask = ["systemctl", *(["--user"] if user else []), "is-system-running"]
+    places_of(host, live.unit, user=live.user)  # a user's own manager, or docker, is asked
+    ask = ["systemctl", *(["--user"] if live.user else []), "is-system-running"]
     manager = host.run(ask).out.decode("utf-8", "replace").strip()
     if manager in ("", "offline", "unknown"):
         raise CommandFailed(f"{host.name}: systemd {words[1]} is installed and does not run there")
@@ -196,7 +194,8 @@ def _gpus(host: Host) -> str | Check:
 
 def _room(machine: Machine) -> str | Check:
     places = machine.layout
-    folders = (places.run, places.kept.rpartition(f"/{places.unit}.d/")[0], places.var, "/tmp")  # noqa: S108
+    kept = places.kept.rpartition(f"/{places.unit}.d/")[0] or places.kept.rpartition("/")[0]
+    folders = (places.run, kept, places.var, "/tmp")  # noqa: S108
     script = Script(text=_ROOM, arguments=folders, name="the look at disks")
     out = machine.host.run(script, sudo=machine.sudo).checked().out.decode("utf-8", "replace")
     found = [line.rsplit(" ", 2) for line in out.splitlines() if line.count(" ") >= 2]
@@ -226,6 +225,7 @@ def _command(machine: Machine) -> str:
     state = machine.state()
     start = only(machine.starts(), machine.layout.unit)
     runs_as_asked(machine, state, start)
+    machine.manager.check_written()
     container = container_of(start.words)
     where = f", in container {container.name}" if container else ""
     return f"what runs is what the unit says{where}"
@@ -256,7 +256,7 @@ def _journal(machine: Machine) -> str | Check:
 def _serves(machine: Machine, live: Live) -> str:
     state = machine.state()
     words = runs_as_asked(machine, state, only(machine.starts(), machine.layout.unit))
-    service = service_of(words, url=live.url, model=live.model)
+    service = machine.service(words, url=live.url, model=live.model)
     began = time.monotonic()
     proven(machine, service, Patience())
     return f"{service.url} gave a token in {time.monotonic() - began:.1f} s"

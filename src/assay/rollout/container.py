@@ -14,7 +14,7 @@ from assay.hosts import Script
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.rollout.machine import Machine
+    from assay.rollout.manager import Asked
 
 _DETACHED = re.compile(r"--detach(?:=true)?|-[itPq]*d[itPq]*")
 # the container's first process is started by its runtime, not by the unit, so the unit's group lacks it
@@ -75,7 +75,7 @@ def container_of(words: Sequence[str]) -> Container | None:
     return Container(program=words[0], name=name)
 
 
-def container_processes(machine: Machine, words: Sequence[str]) -> tuple[int, ...]:
+def container_processes(machine: Asked, words: Sequence[str]) -> tuple[int, ...]:
     """The processes in the container of a unit that runs, by their numbers outside of it.
 
     Raises:
@@ -84,9 +84,16 @@ def container_processes(machine: Machine, words: Sequence[str]) -> tuple[int, ..
     container = container_of(words)
     if container is None:
         return ()
-    script = Script(
-        text=_PROCESSES, arguments=(container.program, container.name), name="the look into the container"
-    )
+    return processes_in(machine, container.program, container.name)
+
+
+def processes_in(machine: Asked, program: str, name: str) -> tuple[int, ...]:
+    """The processes in a container that runs, by their numbers outside of it.
+
+    Raises:
+        CommandFailed: its runtime does not know it.
+    """
+    script = Script(text=_PROCESSES, arguments=(program, name), name="the look into the container")
     sudo = machine.sudo
     out = machine.patiently(lambda: machine.host.run(script, sudo=sudo)).checked().out
     return tuple(sorted(int(each) for each in out.split() if each.isdigit()))

@@ -24,6 +24,23 @@ _PREFIX = {
 }
 
 
+class ComposeProject(Value):
+    """Where a service of docker compose comes from."""
+
+    program: tuple[str, ...]
+    """How compose is called: `docker compose`, or `docker-compose`."""
+    project: str
+    """The project's name."""
+    service: str
+    """The service's."""
+    folder: str
+    """From which its paths are read."""
+    files: tuple[str, ...]
+    """The compose files, in their order."""
+    env_file: str = ""
+    """The file with variables for them, where one was named."""
+
+
 class Layout(Value):
     """Paths and names of one unit's rollouts on its machine."""
 
@@ -41,6 +58,8 @@ class Layout(Value):
     """Name of the dead-man's switch: its timer and its service."""
     user: bool = False
     """Whether the unit is of a user's own manager (`systemctl --user`); all of this is that user's then."""
+    compose: ComposeProject | None = None
+    """The service of docker compose, if it is one: then `trial` and `kept` are compose files."""
 
 
 class UnitFolders(Value):
@@ -63,9 +82,7 @@ def layout(unit: str, user: UnitFolders | None = None) -> Layout:
     >>> layout("llm.service").trial
     '/run/systemd/system/llm.service.d/zz-assay-2-trial.conf'
     """
-    # a unit's own name may have an @ or a backslash, which another unit's name would read otherwise
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", unit.removesuffix(".service"))[:40].strip("-")
-    slug = f"{slug}-{hashlib.sha256(unit.encode()).hexdigest()[:8]}"
+    slug = _slug(unit)
     folders = user or _MACHINE
     return Layout(
         unit=unit,
@@ -76,6 +93,27 @@ def layout(unit: str, user: UnitFolders | None = None) -> Layout:
         switch=f"assay-revert-{slug}",
         user=user is not None,
     )
+
+
+def compose_layout(unit: str, project: ComposeProject, kept: str) -> Layout:
+    """Where things lie for a service of docker compose whose command stands in the file `kept`."""
+    slug = _slug(unit)
+    var = f"{_MACHINE.state}/assay/{slug}"
+    return Layout(
+        unit=unit,
+        run=f"{var}/run",  # its marks outlive a reboot, as the container's command does
+        var=var,
+        trial=f"{var}/run/trial.yaml",
+        kept=kept,
+        switch=f"assay-revert-{slug}",
+        compose=project,
+    )
+
+
+def _slug(unit: str) -> str:
+    """A unit's own name may have an @ or a backslash, which another unit's name would read otherwise."""
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", unit.removesuffix(".service"))[:40].strip("-")
+    return f"{slug}-{hashlib.sha256(unit.encode()).hexdigest()[:8]}"
 
 
 def drop_in(start: StartCommand, words: Sequence[str], *, remark: str) -> str:

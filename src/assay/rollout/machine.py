@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.errors import CommandFailed, HostError, OutcomeUnknown, Refused, Unreachable
-from assay.facts import read_gpu_users, read_process
-from assay.hosts import (
-    HttpAnswer,
-    Script,
-    StartCommand,
-    UnitState,
-    ask_http,
-    start_commands,
-    unit_processes,
-    unit_state,
-)
+from assay.facts import read_gpu_users
+from assay.hosts import HttpAnswer, Script, StartCommand, UnitState, ask_http
 from assay.rollout import scripts
-from assay.rollout.failure import parse_journal
+from assay.rollout.compose_manager import ComposeManager
 from assay.rollout.marks import Marks, parse_marks
+from assay.rollout.token import Service, service_of
+from assay.rollout.unit_manager import UnitManager
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay._secret import Secret
     from assay.hosts import CommandResult, Host
     from assay.rollout.drop_in import Layout
+    from assay.rollout.manager import Manager
 
 _T = TypeVar("_T")
 _SCRIPT_S = 90.0
-_COUPLINGS = (
-    "RequiredBy",
-    "RequisiteOf",
-    "BoundBy",
-    "ConsistsOf",
-    "UpheldBy",
-    "TriggeredBy",
-    "PropagatesStopTo",
-)
-_HINDRANCES = "CanStart,CanStop,FailureAction,SuccessAction,StartLimitAction,OnSuccess"
+_COMPOSE_S = 400.0
+"""It waits itself until a container has stopped, and another one is made."""
 _PAUSE_S = 1.0
 # the name of a program may hold anything, also blanks and brackets
 _ALIVE = r"""
@@ -63,6 +50,7 @@ class Machine:
         self.id = id
         self._lost_s = lost_s
         self._root: bool | None = None
+        self.manager: Manager = ComposeManager(self, layout.compose) if layout.compose else UnitManager(self)
 
     def patiently(self, ask: Callable[[], _T]) -> _T:
         """What it gives; where the link is lost it is asked again, until `lost_s` are over.
@@ -89,15 +77,8 @@ class Machine:
         return not self._root
 
     def scoped(self, text: str) -> str:
-        """One of `scripts` as it is run for the manager whose unit this is."""
-        return scripts.USER + text if self.layout.user else text
-
-    def systemctl(self, *words: str) -> list[str]:
-        """The words that ask that manager."""
-        return ["systemctl", *self._scope(), *words]
-
-    def _scope(self) -> list[str]:
-        return ["--user"] if self.layout.user else []
+        """One of `scripts` as it is run for what is changed here."""
+        return self.manager.shell + text
 
     def script(self, text: str, name: str, *more: str, stdin: bytes | None = None) -> CommandResult:
         """Run one of `scripts`; any status is a result."""
@@ -113,8 +94,8 @@ class Machine:
             *more,
         )
         script = Script(text=self.scoped(text), arguments=arguments, name=f"the step {name}")
-        sudo = self.sudo
-        return self.patiently(lambda: self.host.run(script, stdin=stdin, timeout_s=_SCRIPT_S, sudo=sudo))
+        sudo, limit_s = self.sudo, _COMPOSE_S if layout.compose else _SCRIPT_S
+        return self.patiently(lambda: self.host.run(script, stdin=stdin, timeout_s=limit_s, sudo=sudo))
 
     def act(self, text: str, name: str, *more: str, stdin: bytes | None = None) -> None:
         """Run one of `scripts` that changes something.
@@ -136,9 +117,18 @@ class Machine:
                 "systemctl daemon-reload",
             )
         if result.status == scripts.EDITED:
+            since = "the trial began" if name == "keep" else "it was promoted"
             raise Refused(
-                f"{self.host.name}: {self.layout.kept} was edited or removed since it was promoted",
-                hint=f"see what it says; the file before it lies in {self.layout.var}/{self.id}",
+                f"{self.host.name}: {self.layout.kept} was edited or removed since {since}",
+                hint=f"see what it says; the file before it lies in {self.layout.var}/{self.id}"
+                if name != "keep"
+                else "take that edit back, or keep it and `assay rollback`",
+            )
+        if result.status == scripts.ELSEWHERE:
+            called = f"{self.host.name}: rollout {self.id} of {self.layout.unit}"
+            raise Refused(
+                f"{called} is not kept in {self.layout.kept}",
+                hint="name the deployment file that began it: unit_file, in its [live], says where",
             )
         if result.status == scripts.LOCKED:
             raise CommandFailed(
@@ -160,26 +150,20 @@ class Machine:
         return parse_marks(self.script(scripts.MARKS, "look").checked().out)
 
     def state(self) -> UnitState:
-        """The unit.
+        """The unit, or the service as one.
 
         Raises:
             Refused: it has another name, so rollouts by either would not see each other.
         """
-        state = self.patiently(lambda: unit_state(self.host, self.layout.unit, user=self.layout.user))
-        if state.unit != self.layout.unit:
-            raise Refused(
-                f"{self.host.name}: {self.layout.unit} is another name of {state.unit}",
-                hint=f"name it {state.unit}",
-            )
-        return state
+        return self.manager.state()
 
     def starts(self) -> tuple[StartCommand, ...]:
-        """Its commands as systemd holds them."""
-        return self.patiently(lambda: start_commands(self.host, self.layout.unit, user=self.layout.user))
+        """What would be started now: its commands as systemd holds them, or as the compose files say."""
+        return self.manager.starts()
 
     def processes(self) -> tuple[int, ...]:
         """All of its processes."""
-        return self.patiently(lambda: unit_processes(self.host, self.layout.unit, user=self.layout.user))
+        return self.manager.processes()
 
     def alive(self, processes: tuple[int, ...]) -> tuple[int, ...]:
         """Those of them that still run, and are no zombies."""
@@ -201,11 +185,7 @@ class Machine:
 
     def words(self, pid: int) -> tuple[str, ...] | None:
         """The words of a process; None if it has ended."""
-        sudo = self.sudo
-        try:
-            return self.patiently(lambda: read_process(self.host, pid, sudo=sudo)).words
-        except CommandFailed:
-            return None
+        return self.manager.words(pid)
 
     def digests(self, paths: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """Path and SHA-256 of files."""
@@ -216,91 +196,30 @@ class Machine:
         return tuple(zip(paths, (line.lstrip("\\").split(" ")[0] for line in out.splitlines()), strict=True))
 
     def complaints(self, fragment: str) -> frozenset[str]:
-        """Lines of `systemd-analyze verify`."""
-        ask = ["systemd-analyze", *self._scope(), "--man=no", "verify", fragment]
-        sudo = self.sudo
-        result = self.patiently(lambda: self.host.run(ask, sudo=sudo, timeout_s=_SCRIPT_S))
-        lines = (result.out + result.err).decode("utf-8", "replace").splitlines()
-        return frozenset(line for line in lines if line.strip())
-
-    def coupled(self) -> tuple[str, ...]:
-        """Active units that a stop would stop too, or that would start it while it is stopped."""
-        unit = self.layout.unit
-        ask = self.systemctl("show", "-p", ",".join(_COUPLINGS), "--value", "--", unit)
-        names = self.patiently(lambda: self.host.run(ask)).checked().out.decode("utf-8", "replace").split()
-        if not names:
-            return ()
-        show = self.systemctl("show", "-p", "Id,ActiveState", "--", *names)
-        out = self.patiently(lambda: self.host.run(show)).checked().out.decode("utf-8", "replace")
-        blocks = [dict(line.split("=", 1) for line in block.splitlines()) for block in out.split("\n\n")]
-        idle = ("inactive", "failed")
-        return tuple(each["Id"] for each in blocks if each.get("ActiveState", "inactive") not in idle)
-
-    def hindrances(self) -> tuple[str, ...]:
-        """Settings that forbid a stop or a start, or that do more at one: `FailureAction=reboot`."""
-        ask = self.systemctl("show", "-p", _HINDRANCES, "--", self.layout.unit)
-        return parse_hindrances(self.patiently(lambda: self.host.run(ask)).checked().out)
-
-    def on_failure(self) -> tuple[str, ...]:
-        """Units that systemd starts when this one fails."""
-        ask = self.systemctl("show", "-p", "OnFailure", "--value", "--", self.layout.unit)
-        out = self.patiently(lambda: self.host.run(ask)).checked().out
-        return tuple(out.decode("utf-8", "replace").split())
+        """What the manager's own check says of the unit's file, or of the compose files."""
+        return self.manager.complaints(fragment)
 
     def cursor(self) -> str:
-        """Where the journal ends now; empty if it cannot be told."""
-        sudo = self.sudo
-        ask = ["journalctl", "-q", "-n", "1", "-o", "json", "--output-fields=MESSAGE_ID", "--no-pager"]
-        out = self.patiently(lambda: self.host.run(ask, sudo=sudo)).out
-        return _cursor_of(out)
+        """Where the log ends now; empty if it cannot be told."""
+        return self.manager.cursor()
 
     def log(self, cursor: str) -> tuple[str, ...]:
-        """The unit's lines since then, systemd's own among them."""
-        after = [f"--after-cursor={cursor}"] if cursor else ["-b"]
-        ask = [
-            "journalctl",
-            "-q",
-            f"{'--user-unit' if self.layout.user else '--unit'}={self.layout.unit}",
-            *after,
-            "-n",
-            "400",
-            "-o",
-            "json",
-            "-a",
-            "--no-pager",
-        ]
-        sudo = self.sudo
-        return parse_journal(self.patiently(lambda: self.host.run(ask, sudo=sudo)).out)
+        """Its lines since then, systemd's own among them."""
+        return self.manager.log(cursor)
+
+    def service(self, words: Sequence[str], *, url: str | None, model: str | None) -> Service:
+        """How the server with these words is asked from here.
+
+        Raises:
+            Refused: nobody says where.
+        """
+        return service_of(words, url=url, model=model, reached=self.manager.reached)
 
     def http(
         self, url: str, *, body: bytes | None = None, key: Secret | None = None, timeout_s: float = 10.0
     ) -> HttpAnswer:
         """Ask the server from its own machine."""
         return self.patiently(lambda: ask_http(self.host, url, body=body, key=key, timeout_s=timeout_s))
-
-
-def parse_hindrances(out: bytes) -> tuple[str, ...]:
-    """Those of the properties that `systemctl show` printed that stand in a restart's way.
-
-    >>> parse_hindrances(b"CanStart=yes\\nCanStop=no\\nFailureAction=reboot\\nOnSuccess=\\n")
-    ('CanStop=no', 'FailureAction=reboot')
-    """
-    pairs = (line.partition("=") for line in out.decode("utf-8", "replace").splitlines())
-    return tuple(
-        f"{name}={value}"
-        for name, _, value in pairs
-        if (name.startswith("Can") and value == "no")
-        or (name.endswith("Action") and value not in ("", "none"))
-        or (name == "OnSuccess" and value)
-    )
-
-
-def _cursor_of(out: bytes) -> str:
-    try:
-        cursor = json.loads(out)["__CURSOR"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return cursor if isinstance(cursor, str) else ""
 
 
 def host_failure(error: HostError) -> str:

@@ -70,38 +70,61 @@ class Plan(Value):
     """In their order; one fails: all is taken back."""
 
 
-_REVERT = "the switch, or assay itself: the drop-in is removed, systemd reloaded"
-_RESTART = f"{_REVERT}, the service restarted"
+class _Says(Value):
+    """What the steps are called where they differ."""
+
+    arm: str
+    write: str
+    verify: str
+    reload: str
+    start: str
+    revert: str
+    restart: str
+
+
+_OF_A_UNIT = _Says(
+    arm="a timer there takes everything back {switch_s} s after assay was last heard of",
+    write="{trial} is written; the unit's own files are not touched",
+    verify="systemd-analyze looks at the unit; any new complaint ends the rollout",
+    reload="systemctl daemon-reload; ",
+    start="{unit} is started with the change",
+    revert="the switch, or assay itself: the drop-in is removed, systemd reloaded",
+    restart="the switch, or assay itself: the drop-in is removed, systemd reloaded, the service restarted",
+)
+_OF_COMPOSE = _Says(
+    arm="a timer there takes everything back {switch_s} s after assay was last heard of; a unit of systemd "
+    "takes it back at boot",
+    write="{trial} is written, the compose file with the change; the compose files are not touched",
+    verify="`docker compose config` looks at it; any new complaint ends the rollout",
+    reload="",
+    start="a container of {unit} is made and started with the change, other services are left alone; what "
+    "lies in the old one and in no volume is gone, as by any `docker compose up`",
+    revert="the switch, or assay itself: that file is removed",
+    restart="the switch, or assay itself: that file is removed, `docker compose up` with the files as before",
+)
 
 
 def steps_of(layout: Layout, patience: Patience, *, drain: str = "", undrain: str = "") -> tuple[Step, ...]:
     """The steps of a rollout of one systemd unit; with the hooks' commands, where there are any."""
     unit = layout.unit
+    says = _OF_COMPOSE if layout.compose else _OF_A_UNIT
     told: tuple[tuple[str, str, str], ...] = (
-        (
-            "arm",
-            f"a timer there takes everything back {patience.switch_s} s after assay was last heard of",
-            "it is stopped at the end",
-        ),
-        ("write", f"{layout.trial} is written; the unit's own files are not touched", _REVERT),
-        (
-            "verify",
-            "systemd-analyze looks at the unit; any new complaint ends the rollout",
-            "nothing to undo",
-        ),
-        ("reload", "systemctl daemon-reload; the command in effect must be the planned one", _REVERT),
+        ("arm", says.arm.format(switch_s=patience.switch_s), "it is stopped at the end"),
+        ("write", says.write.format(trial=layout.trial), says.revert),
+        ("verify", says.verify, "nothing to undo"),
+        ("reload", f"{says.reload}the command in effect must be the planned one", says.revert),
         (
             "stop",
             f"{unit} is stopped and all of its processes are waited for: it does not serve from here",
-            _RESTART,
+            says.restart,
         ),
-        ("start", f"{unit} is started with the change", _RESTART),
-        ("ready", f"a generated token is waited for, at most {patience.ready_s:g} s", _RESTART),
-        ("hold", f"it must go on for {patience.hold_s:g} s and give more tokens", _RESTART),
+        ("start", says.start.format(unit=unit), says.restart),
+        ("ready", f"a generated token is waited for, at most {patience.ready_s:g} s", says.restart),
+        ("hold", f"it must go on for {patience.hold_s:g} s and give more tokens", says.restart),
         (
             "trial",
             f"the switch is set to {patience.trial_s} s: `assay promote` keeps the change until then",
-            _RESTART,
+            says.restart,
         ),
     )
     if drain:

@@ -59,6 +59,8 @@ def preflight(prepared: Prepared, *, limit_s: int = LIMIT_S) -> Preflight:
     if machine.layout.user:
         why = "a user's own manager cannot keep the GPUs from it"
         return Preflight(status="unknown", message=why)
+    if machine.layout.compose:
+        return Preflight(status="unknown", message="it runs in a container")
     state = machine.state()
     running = machine.words(state.main_pid) if state.main_pid else None
     server = server_of(running) if running else None

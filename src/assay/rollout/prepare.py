@@ -5,19 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import urllib.parse
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay._masking import secrets_in_words
-from assay.deployment import Hooks
-from assay.engines import key_of, url_of
-from assay.errors import NotReady, Refused
+from assay.deployment import Hooks, UserFile, reword_unit
+from assay.errors import InputError, NotReady, Refused
 from assay.facts import same_command
 from assay.hosts import Script
 from assay.rollout import scripts
 from assay.rollout.change import changed_words
-from assay.rollout.drop_in import drop_in
 from assay.rollout.hooks import Drain
 from assay.rollout.machine import Machine
 from assay.rollout.places import places_of
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from assay.hosts import Host, StartCommand, UnitState
     from assay.rollout.change import Change
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _WHERE = frozenset({"--host", "--port"})
 
 
@@ -52,6 +50,8 @@ class Request:
     """For what reason."""
     approved_by: str = ""
     """Who agreed."""
+    unit_file: UserFile | None = None
+    """The user's own copy of the unit's file, into which a promotion writes; None: a drop-in is kept."""
     hooks: Hooks = field(default_factory=Hooks)
     """What is run around the restart."""
     url: str | None = None
@@ -77,7 +77,9 @@ class Prepared:
     after: tuple[str, ...]
     """Its words as they shall be."""
     text: str
-    """The drop-in."""
+    """The drop-in; of compose the file with the change."""
+    keep: str | None
+    """What a promotion writes into the unit's own file; None: the trial's text becomes what is kept."""
     complaints: frozenset[str]
     """What systemd-analyze says of the unit as it is."""
     who: str
@@ -105,14 +107,17 @@ def prepare(host: Host, request: Request) -> Prepared:
     no_rollout(machine)
     after = changed_words(before.words, request.change, dollars="no-env-expand" not in before.flags)
     running = runs_as_asked(machine, state, before)
+    machine.manager.check_written()
     if after == before.words:
         raise Refused(f"{request.unit} is started so already", hint="there is nothing to change")
     if _WHERE & {*(each.flag for each in request.change.set), *request.change.unset}:
         raise Refused("where the server listens is not for assay to change", hint="its clients would lose it")
-    service = service_of(running, url=request.url, model=request.model)
+    service = machine.service(running, url=request.url, model=request.model)
     proven(machine, service, patience)
     complaints = machine.complaints(state.fragment_path)
     drain = Drain(request.hooks, machine, who=request.who)
+    keep = _own_file(machine, state, request, before, after) if request.unit_file else None
+    places = machine.layout
     plan = Plan(
         id=request.id,
         host=host.name,
@@ -124,21 +129,53 @@ def prepare(host: Host, request: Request) -> Prepared:
         after=digest(after),
         originals=machine.digests((state.fragment_path, *state.drop_in_paths)),
         url=service.url,
-        notes=_notes(machine, service),
+        notes=_notes(machine, service, request.unit_file),
         patience=patience,
         steps=steps_of(places, patience, drain=drain.shown("drain"), undrain=drain.shown("undrain")),
     )
-    text = drop_in(before, after, remark=f"assay rollout {request.id}: a trial; `assay status` says more")
+    text = machine.manager.trial_text(before, after, id=request.id)
     return Prepared(
         plan=plan, machine=machine, service=service, before=before, after=after, text=text,
-        complaints=complaints, who=request.who, drain=drain,
+        keep=keep, complaints=complaints, who=request.who, drain=drain,
         secrets=secrets_in_words(running) | secrets_in_words(after),
     )  # fmt: skip
 
 
-def _notes(machine: Machine, service: Service) -> tuple[str, ...]:
+def _own_file(
+    machine: Machine, state: UnitState, request: Request, before: StartCommand, after: tuple[str, ...]
+) -> str:
+    """What a promotion writes into the unit's file; from here on that is where it is kept.
+
+    Raises:
+        Refused: the file here is not the one there, or does not state the command by itself.
+    """
+    file, there = request.unit_file, state.fragment_path
+    assert file is not None
+    if machine.layout.compose or not there.startswith(machine.layout.kept.rpartition(f"/{state.unit}.d/")[0]):
+        raise Refused(
+            f"{machine.host.name}: {file.path} cannot be copied over {there or 'a compose file'}",
+            hint="unit_file is for units whose file lies where people write them; leave it out for others",
+        )
+    digest_here = hashlib.sha256(file.text.encode("utf-8", "surrogateescape")).hexdigest()
+    if machine.digests((there,))[0][1] != digest_here:
+        raise Refused(
+            f"{there} on {machine.host.name} is not {file.path} as it is here",
+            hint="bring one to the other, reload and restart, see that it serves, then try again",
+        )
+    machine.layout = msgspec.structs.replace(machine.layout, kept=there)
+    try:
+        return reword_unit(file, state.unit, before.words, after, dollars="no-env-expand" not in before.flags)
+    except InputError as error:
+        raise Refused(error.message, hint=error.hint, details=error.details) from error
+
+
+def _notes(machine: Machine, service: Service, unit_file: UserFile | None) -> tuple[str, ...]:
     """What a person should know before saying yes."""
-    told = [f"if the change fails, systemd starts {each} (OnFailure=)" for each in machine.on_failure()]
+    told = [
+        f"if the change fails, systemd starts {each} (OnFailure=)" for each in machine.manager.on_failure()
+    ]
+    if unit_file is not None:
+        told.append(f"`assay promote` writes it into {unit_file.path} here and {machine.layout.kept} there")
     if not service.own:
         told.append(
             f"{service.url} is not where the command listens: a token from there is only known to be of "
@@ -204,14 +241,14 @@ def only(starts: tuple[StartCommand, ...], unit: str) -> StartCommand:
 
 def alone(machine: Machine) -> None:
     """A stop must be allowed and stop nothing else, and nothing else may start the unit meanwhile."""
-    hindrances = machine.hindrances()
+    hindrances = machine.manager.hindrances()
     if hindrances:
         raise Refused(
             f"{machine.host.name}: {machine.layout.unit} has {', '.join(hindrances)}: a restart is "
             "forbidden, or would do more than that",
             hint="see RefuseManualStart=, RefuseManualStop= and those settings whose names end in Action=",
         )
-    coupled = machine.coupled()
+    coupled = machine.manager.coupled()
     if coupled:
         raise Refused(
             f"{machine.host.name}: {machine.layout.unit} is coupled to {', '.join(coupled)}: a stop would "
@@ -260,30 +297,6 @@ def known_words(machine: Machine, state: UnitState, start: StartCommand) -> tupl
     """The words of the process that runs, with all variables put in; else those of the unit."""
     running = machine.words(state.main_pid) if state.main_pid else None
     return running if running and any(word.startswith("--") for word in running) else start.words
-
-
-def service_of(words: Sequence[str], *, url: str | None, model: str | None) -> Service:
-    """How the server with these words is asked.
-
-    Raises:
-        Refused: nobody says where.
-    """
-    own = url_of(words)
-    where = url or own
-    if where is None:
-        raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
-    return Service(url=where.rstrip("/"), model=model, key=key_of(words), own=_same_place(where, own))
-
-
-def _same_place(url: str, own: str | None) -> bool:
-    """Whether a URL leads to where the command says that it listens; another name may be a proxy's."""
-    if own is None:
-        return False
-    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(own)
-    try:
-        return one.port == other.port and one.hostname in (other.hostname, *_LOOPBACK)
-    except ValueError:  # no number, which whoever asks there will say
-        return False
 
 
 def proven(machine: Machine, service: Service, patience: Patience) -> None:

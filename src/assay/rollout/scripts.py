@@ -7,9 +7,10 @@ anything any more.
 
 from __future__ import annotations
 
-ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED = 10, 12, 13, 14, 15, 16, 17
+ANOTHER, NOT_ARMED, NO_SWITCH, LEFTOVER, NO_TOOL, LOCKED, EDITED, ELSEWHERE = 10, 12, 13, 14, 15, 16, 17, 18
 """Exit statuses: another rollout is under way; ours is over; its timer is gone; a trial without marks is
-there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted."""
+there; a tool is missing; the lock was not to be had; the kept file is not the one that was promoted; it is
+kept in another file than we were told."""
 
 USER = r"""
 scope=--user
@@ -17,15 +18,41 @@ systemctl() { command systemctl --user "$@"; }
 """
 """Goes before each of the others where the unit is of a user's own manager."""
 
+# what the steps do to a systemd unit; `compose_scripts` has the same of a service of docker compose
 _HEAD = r"""
 set -eu
 umask 077
 run=$1 id=$2 unit=$3 trial=$4 kept=$5 var=$6 switch=$7
+if [ -z "${target-}" ]; then
+  lock_s=20
+  t_reload() { systemctl daemon-reload; }
+  t_state() { systemctl show -p LoadState --value -- "$unit"; }
+  t_stop() { systemctl stop --no-block "$unit"; }
+  t_start() {
+    systemctl reset-failed "$unit" 2>/dev/null || :
+    systemctl start --no-block "$unit"
+  }
+  t_back() {
+    systemctl reset-failed "$unit" 2>/dev/null || :
+    systemctl restart --no-block "$unit"
+  }
+  t_again() { t_back; }
+  t_armed() { :; }
+  t_disarmed() { :; }
+  t_as() {
+    mode=644
+    for each; do
+      case $(stat -Lc %a -- "$each") in *[4567]) ;; *) mode=600 ;; esac
+    done
+    chmod "$mode" "$folder/.assay-new"
+  }
+  t_kept() { :; }
+fi
 """
 _LOCK = r"""
 mkdir -p "$run"
 exec 9>>"$run/lock"
-flock -w 20 9 || exit 16
+flock -w "$lock_s" 9 || exit 16
 """
 _MINE = r"""
 [ "$(head -n 1 "$run/armed" 2>/dev/null)" = "$id" ] || exit 12
@@ -98,10 +125,12 @@ if [ -e "$run/armed" ]; then
   exit 10
 fi
 [ ! -e "$trial" ] || exit 14
-rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial"
+rm -f "$run/touched" "$run/promoting" "$run/reverted" "$run/trial" "$run/keep" "$run/base"
+printf '%s\n' "$kept" >"$run/kept"
 take "$run/revert.sh" "${10}"
 printf '%s\n%s\n%s\n' "$id" "$8" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$run/armed.new"
 arm "$switch" "$9"
+t_armed
 mv -f "$run/armed.new" "$run/armed"
 """
 )
@@ -127,28 +156,34 @@ WRITE = (
     + _MINE
     + _TAKE
     + r"""
-folder=${trial%/*} digest=$8 mode=644
+folder=${trial%/*} digest=$8
 shift 8
-for each; do
-  case $(stat -Lc %a -- "$each") in *[4567]) ;; *) mode=600 ;; esac
-done
 mkdir -p -m 755 "$folder"
 take "$folder/.assay-new" "$digest"
-chmod "$mode" "$folder/.assay-new"
+t_as "$@"
 mv -f -- "$folder/.assay-new" "$trial"
 """
 )
 """`$8`: SHA-256 of stdin, its text; further: the unit's files: where one of them is not for all to read, the
 drop-in is not either, as it holds their words. Nobody but root may write it, whoever may write those."""
 
-RELOAD = _HEAD + _LOCK + _MINE + "systemctl daemon-reload\n"
-STOP = _HEAD + _LOCK + _MINE + ': >"$run/touched"\nsystemctl stop --no-block "$unit"\n'
-START = (
+KEEP = (
     _HEAD
     + _LOCK
     + _MINE
-    + 'systemctl reset-failed "$unit" 2>/dev/null || :\nsystemctl start --no-block "$unit"\n'
+    + _TAKE
+    + r"""
+take "$run/keep" "$8"
+chmod --reference="$kept" "$run/keep"
+chown --reference="$kept" "$run/keep"
+sha256sum <"$kept" >"$run/base"
+"""
 )
+"""`$8`: SHA-256 of stdin: the text that a promotion writes into `kept`, which is a file of the user's."""
+
+RELOAD = _HEAD + _LOCK + _MINE + "t_reload\n"
+STOP = _HEAD + _LOCK + _MINE + ': >"$run/touched"\nt_stop\n'
+START = _HEAD + _LOCK + _MINE + "t_start\n"
 TRIAL = (
     _HEAD
     + _LOCK
@@ -164,6 +199,21 @@ systemctl stop "$switch.timer" 2>/dev/null || :
 """
 )
 """`$8`: seconds; `$9`: the start's invocation. The longer switch is armed before the shorter one stops."""
+
+LENGTHEN = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+arm "$switch" "$8"
+arm "$switch-trial" "$8"
+printf '%s\n%s\n' "$9" "$8" >"$run/trial"
+systemctl stop "$switch.timer" 2>/dev/null || :
+"""
+)
+"""`$8`: seconds; `$9`: the start's invocation. Another length for a trial's switch: the first one bridges the
+moment in which the other is armed anew."""
 
 EXTEND = (
     _HEAD
@@ -190,19 +240,17 @@ if [ -e "$run/promoting" ]; then
   put_back
   [ "$(cat "$var/last" 2>/dev/null)" != "$id" ] || previous_is_last
 fi
-systemctl daemon-reload
-state=$(systemctl show -p LoadState --value -- "$unit")
+t_reload
+state=$(t_state)
 if [ "$state" != loaded ]; then
   echo "$unit is $state, so it cannot be started again" >&2
   exec 9>&-
   sleep 20  # a person must mend it: no reload every three seconds until then
   exit 1
 fi
-if [ -e "$run/touched" ]; then
-  systemctl reset-failed "$unit" 2>/dev/null || :
-  systemctl restart --no-block "$unit"
-fi
+[ ! -e "$run/touched" ] || t_back
 mv -f "$run/armed" "$run/reverted"
+t_disarmed
 systemctl stop "$switch.timer" "$switch-trial.timer" 2>/dev/null || :
 """
 )
@@ -216,8 +264,13 @@ PROMOTE = (
     + r"""
 # one that was cut short goes on: the trial's file may be gone already
 if [ -e "$run/promoting" ] && [ ! -e "$trial" ]; then exit 0; fi
+[ "$(cat "$run/kept" 2>/dev/null || echo "$kept")" = "$kept" ] || exit 18
+from=$trial
+[ ! -e "$run/keep" ] || from=$run/keep
 mkdir -p -m 700 "$var/$id"
 if [ ! -e "$run/promoting" ]; then
+  [ ! -e "$run/base" ] || [ "$(sha256sum <"$kept")" = "$(cat "$run/base")" ] || exit 17
+  printf '%s\n' "$kept" >"$var/$id/where"
   if [ -e "$kept" ]; then cp -p -- "$kept" "$var/$id/kept.conf"; else : >"$var/$id/none"; fi
   if [ -e "$var/last" ]; then cp -p -- "$var/last" "$var/$id/previous"; fi
   sync
@@ -233,17 +286,18 @@ undo() {
   rm -f "$run/promoting"
 }
 trap undo EXIT
-cp -p -- "$trial" "${kept%/*}/.assay-new"
+cp -p -- "$from" "${kept%/*}/.assay-new"
+cmp -s -- "$from" "${kept%/*}/.assay-new"
 sync -- "${kept%/*}/.assay-new" 2>/dev/null || sync
-cmp -s -- "$trial" "${kept%/*}/.assay-new"
 moved=1
 mv -f -- "${kept%/*}/.assay-new" "$kept"
 sync
-systemctl daemon-reload
+t_reload
+t_kept
 """
 )
 """Puts the trial's text where it stays; the trial is still there and still wins. Where it cannot, as on a
-full disk, what was there is put back, and the trial goes on."""
+full disk, what was there is put back, and the trial goes on. Where `keep` lies, that is the text."""
 
 SWAP = (
     _HEAD
@@ -252,7 +306,7 @@ SWAP = (
     + r"""
 rm -f -- "$trial"
 rmdir -- "${trial%/*}" 2>/dev/null || :
-systemctl daemon-reload
+t_reload
 """
 )
 DISARM = (
@@ -269,6 +323,7 @@ mv -f "$var/last.new" "$var/last"
 sync
 rm -f "$run/armed"
 rm -f "$run/promoting" "$run/touched" "$run/trial" "$run/until"
+t_disarmed
 systemctl stop "$switch.timer" "$switch-trial.timer" 2>/dev/null || :
 """
 )
@@ -281,15 +336,15 @@ UNKEEP = (
     + r"""
 if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
 [ "$(cat "$var/last" 2>/dev/null)" = "$id" ] || exit 12
+[ "$(cat "$var/$id/where" 2>/dev/null || echo "$kept")" = "$kept" ] || exit 18
 if [ ! -e "$var/$id/unkeeping" ]; then
   [ "$(sha256sum <"$kept")" = "$(cat "$var/$id/promoted")" ] || exit 17
   : >"$var/$id/unkeeping"
 fi
 put_back
-systemctl daemon-reload
-[ "$(systemctl show -p LoadState --value -- "$unit")" = loaded ]
-systemctl reset-failed "$unit" 2>/dev/null || :
-systemctl restart --no-block "$unit"
+t_reload
+[ "$(t_state)" = loaded ]
+t_back
 previous_is_last
 """
 )
@@ -309,8 +364,7 @@ RESTART = (
     + _LOCK
     + r"""
 if [ -e "$run/armed" ]; then cat "$run/armed"; exit 10; fi
-systemctl reset-failed "$unit" 2>/dev/null || :
-systemctl restart --no-block "$unit"
+t_again
 """
 )
 """A fresh start of what the unit says, while no rollout is under way. Run twice, it restarts twice."""
@@ -327,7 +381,10 @@ say last "$var/last"
 say drained "$var/drained"
 for mark in touched promoting; do [ ! -e "$run/$mark" ] || echo "$mark"; done
 [ ! -e "$trial" ] || echo trial-file
-[ ! -e "$kept" ] || echo kept-file
+case $kept in
+  *zz-assay*) [ ! -e "$kept" ] || echo kept-file ;;
+  *) [ ! -e "$var/last" ] || echo kept-file ;;
+esac
 for each in "$switch" "$switch-trial"; do
   systemctl is-active --quiet "$each.timer" && echo "switch $each"
 done

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import urllib.parse
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from assay._value import Value
+from assay.engines import key_of, url_of
+from assay.errors import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay._secret import Secret
     from assay.hosts import HttpAnswer
+
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Asks(Protocol):
@@ -45,6 +54,36 @@ class Token(Value):
     """Whether anybody answered at all."""
     why: str
     """What was said instead."""
+
+
+def service_of(
+    words: Sequence[str],
+    *,
+    url: str | None,
+    model: str | None,
+    reached: Callable[[str | None], str | None] = lambda url: url,
+) -> Service:
+    """How the server with these words is asked; `reached` says where its own address is to be had.
+
+    Raises:
+        Refused: nobody says where.
+    """
+    own = url_of(words)
+    where = url or reached(own)
+    if where is None:
+        raise Refused("where the server answers is not known", hint="name it: url, in [live] of the file")
+    return Service(url=where.rstrip("/"), model=model, key=key_of(words), own=_same_place(where, own))
+
+
+def _same_place(url: str, own: str | None) -> bool:
+    """Whether a URL leads to where the command says that it listens; another name may be a proxy's."""
+    if own is None:
+        return False
+    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(own)
+    try:
+        return one.port == other.port and one.hostname in (other.hostname, *_LOOPBACK)
+    except ValueError:  # no number, which whoever asks there will say
+        return False
 
 
 def ask_token(machine: Asks, service: Service, *, timeout_s: float) -> Token:

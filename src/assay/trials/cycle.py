@@ -103,6 +103,7 @@ class _Cycle:
         self._plan = out.prepared.plan
         self._machine = out.prepared.machine
         self._ladder = out.ladder
+        self._by: Literal["settings", "metrics"] = "settings"
 
     def run(self) -> Tried:
         """All of it."""
@@ -195,9 +196,11 @@ class _Cycle:
 
     def _effect(self, before: Settings, cursor: str) -> Effect:
         log = tuple(mask(line, self._out.prepared.secrets) for line in self._machine.log(cursor))
-        return prove_effect(self._plan.change, before, self._settings(), self._out.expected, log=log)
+        after, by = self._settings(), self._by
+        return prove_effect(self._plan.change, before, after, self._out.expected, log=log, by=by)
 
     def _settings(self) -> Settings:
+        """What the server says of itself: by `/server_info`, else by labels of its metrics."""
         service = self._out.prepared.service
         try:
             served = self._machine.patiently(
@@ -205,7 +208,8 @@ class _Cycle:
             )
         except HostError:
             return {}
-        return masked_settings(served.settings, self._out.prepared.secrets)
+        self._by = "settings" if served.settings else "metrics"
+        return masked_settings(served.settings or served.labels, self._out.prepared.secrets)
 
     def _invocation(self) -> str:
         return self._machine.state().invocation_id

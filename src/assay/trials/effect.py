@@ -46,8 +46,8 @@ class Effect(Value):
 
     status: EffectStatus
     """Whether it took."""
-    shown_by: Literal["settings", "log", "words"]
-    """The server's own settings; a line of its log; only the words of its process."""
+    shown_by: Literal["settings", "metrics", "log", "words"]
+    """The server's own settings; labels of its metrics; a line of its log; only the words of its process."""
     message: str
     """In a sentence."""
     settings: tuple[SettingSeen, ...] = ()
@@ -68,7 +68,13 @@ class Expected(Value):
 
 
 def prove_effect(
-    change: Change, before: Settings, after: Settings, expected: Expected, *, log: Sequence[str] = ()
+    change: Change,
+    before: Settings,
+    after: Settings,
+    expected: Expected,
+    *,
+    log: Sequence[str] = (),
+    by: Literal["settings", "metrics"] = "settings",
 ) -> Effect:
     """Compare both arms.
 
@@ -78,6 +84,7 @@ def prove_effect(
         after: the same with it.
         expected: what they are held against.
         log: the lines of the start with the change.
+        by: where both say so; labels of metrics name but few settings.
 
     The process's words are known to be the planned ones before anybody asks this.
     """
@@ -92,17 +99,17 @@ def prove_effect(
     seen = (*asked, *others)
     unexplained = [each for each in others if each.role == "unexplained"]
     if failed:
-        return Effect(status="void", shown_by="settings", message="; ".join(failed), settings=seen)
+        return Effect(status="void", shown_by=by, message="; ".join(failed), settings=seen)
     if all(before.get(names[flag]) == after[names[flag]] for flag in shown) and len(shown) == len(names):
         same = "the server runs with the same settings as before: both arms are one"
-        return Effect(status="void", shown_by="settings", message=same, settings=seen)
+        return Effect(status="void", shown_by=by, message=same, settings=seen)
     if unexplained:
         told = ", ".join(f"{each.field} {each.before} -> {each.after}" for each in unexplained[:_MOST])
         message = f"more is otherwise than the change explains: {told}"
-        return Effect(status="void", shown_by="settings", message=message, settings=seen)
+        return Effect(status="void", shown_by=by, message=message, settings=seen)
     rest = [flag for flag in names if flag not in shown]
     message = "the server runs with it" + (f"; not shown of {', '.join(rest)}" if rest else "")
-    return Effect(status="took", shown_by="settings", message=message, settings=seen)
+    return Effect(status="took", shown_by=by, message=message, settings=seen)
 
 
 def _flags(change: Change) -> list[str]:

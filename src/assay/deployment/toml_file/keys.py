@@ -145,7 +145,14 @@ KEYS: tuple[Key, ...] = (
         'Version of a Python distribution; `true`, `"installed"`, `false`, `"absent"` if only that is known.',
         'flashinfer-python = "0.6.7"',
     ),
-    Key("live", "unit", "text", "required", "The systemd service that serves.", 'unit = "llm.service"'),
+    Key(
+        "live",
+        "unit",
+        "text",
+        "required",
+        "The systemd service that serves, or `compose:PROJECT/SERVICE` of docker compose.",
+        'unit = "llm.service"',
+    ),
     Key(
         "live",
         "user",
@@ -153,6 +160,14 @@ KEYS: tuple[Key, ...] = (
         "`false`",
         "Whether it is a unit of the user who logs in there: `systemctl --user`.",
         "user = true",
+    ),
+    Key(
+        "live",
+        "unit_file",
+        "text",
+        "a drop-in is kept",
+        "Your own copy of the unit's file, which `assay promote` edits, and copies over that one.",
+        'unit_file = "llm.service"',
     ),
     Key("live", "host", "text", "this machine", "The machine, as `ssh` names it.", 'host = "gpu1"'),
     Key(

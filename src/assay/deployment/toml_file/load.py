@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from assay.deployment.deployment import Deployment, Hooks, Library, Live, OwnCandidate, Trials, Where
+from assay.deployment.deployment import (
+    COMPOSE_SERVICE,
+    Deployment,
+    Hooks,
+    Library,
+    Live,
+    OwnCandidate,
+    Trials,
+    Where,
+)
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
 from assay.deployment.launch import Variable
@@ -228,14 +237,20 @@ def _read_live(top: Section) -> Live | None:
     unit, host, url, model = (section.text(key) for key in ("unit", "host", "url", "model"))
     if not section.has("unit"):
         section.fault("unit", 'expected a unit, such as "llm.service"; it is missing')
-    elif unit is not None and not _UNIT.fullmatch(unit):
-        section.fault("unit", f'expected the full name of a service, such as "llm.service", got {got(unit)}')
+    elif unit is not None and not (_UNIT.fullmatch(unit) or COMPOSE_SERVICE.fullmatch(unit)):
+        section.fault(
+            "unit",
+            'expected the full name of a service, such as "llm.service", or "compose:PROJECT/SERVICE", got '
+            f"{got(unit)}",
+        )
     if host is not None and not _HOST.fullmatch(host):
         section.fault("host", f"expected the name of a host, got {got(host)}")
     if url is not None and not re.fullmatch(r"https?://[^\s@/?#]+(?:/[^\s?#]*)?", url):
         section.fault("url", f"expected such as http://127.0.0.1:30000, no user, no query, got {got(url)}")
-    user = bool(section.flag("user"))
-    return Live(unit=unit, user=user, host=host, url=url, model=model) if unit else None
+    user, unit_file = bool(section.flag("user")), section.text("unit_file")
+    if not unit:
+        return None
+    return Live(unit=unit, user=user, host=host, unit_file=unit_file, url=url, model=model)
 
 
 def _read_hooks(top: Section) -> Hooks:
