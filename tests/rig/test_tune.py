@@ -67,6 +67,11 @@ def slow(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.inside("systemctl", "daemon-reload")
     rig.inside("systemctl", "restart", "llm.service")
     wait_until(lambda: serves(rig), 30)
+    write_files(tmp_path, text, FILE)
+
+
+def write_files(tmp_path: Path, unit: str, deployment: str) -> None:
+    """The engine's source, the model, the unit and the deployment file, as the controller has them."""
     srt = tmp_path / "engine" / "sglang" / "srt"
     srt.mkdir(parents=True)
     for folder in (srt.parent, srt):
@@ -78,8 +83,8 @@ def slow(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"architectures": ["Qwen3ForCausalLM"]}')
-    (tmp_path / "llm.service").write_text(text)
-    (tmp_path / "chat.toml").write_text(FILE)
+    (tmp_path / "llm.service").write_text(unit)
+    (tmp_path / "chat.toml").write_text(deployment)
 
 
 def words(rig: Rig, *more: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.host_options import open_host
-from assay.cli.noting import subject_of, who
+from assay.cli.noting import say, subject_of, who
 from assay.cli.rollout_run import patience_of
 from assay.errors import Refused
 from assay.facts import same_command
@@ -36,20 +36,14 @@ def check_permission(subject: Subject) -> None:
     Raises:
         Refused: it does not, or asks for what studies do not do yet.
     """
-    if subject.deployment.hooks.drain:
-        raise Refused(
-            f"{subject.path} has hooks that drain, and a study does not run them yet",
-            hint="take the server out of its balancer for the study, and [hooks] out of the file; "
-            "`assay try` runs them",
-        )
     if subject.deployment.live is not None:
-        if subject.deployment.live.user:
-            raise Refused(
-                f"{subject.deployment.live.unit} is a user's own unit, which studies do not start yet",
-                hint="`assay try` does; or leave [live] out: the command is started as a process",
-            )
         check_unit(subject.deployment)
         return
+    if subject.deployment.hooks.drain:
+        raise Refused(
+            f"{subject.path} has [hooks] and no [live]: a mark on the unit's machine says that it is drained",
+            hint="name the unit in [live], or take the server out of its balancer yourself, and [hooks] out",
+        )
     if subject.deployment.trials.where not in ("in_place", "drained"):
         raise Refused(
             f"{subject.path} does not let assay start servers on this machine",
@@ -95,11 +89,13 @@ def opened(
     with open_host(live.host, options) as host:
         plan = UnitPlan(
             unit=live.unit,
+            user=live.user,
             id=began.id,
             who=who(),
             note=note,
             why=options.why or f"study {began.id}",
             approved_by=options.approved_by,
+            hooks=subject.deployment.hooks,
             url=live.url,
             model=live.model,
             patience=_patience(options),
@@ -110,7 +106,8 @@ def opened(
                 f"the command of {live.unit} is not the one that {subject.path} says",
                 hint="`assay describe` writes a file of what runs",
             )
-        yield ground
+        with ground.drained(say):
+            yield ground
 
 
 def _process(subject: Subject, began: StudyBegan, options: TuneOptions) -> ProcessPlan:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._masking import mask, secrets_in_words
+from assay.deployment import Hooks
 from assay.errors import ApplyFailed, HostError
 from assay.facts import read_served
 from assay.rollout import (
@@ -47,6 +48,8 @@ class UnitPlan:
 
     unit: str
     """Its name."""
+    user: bool = False
+    """Whether it is of the user's own manager."""
     id: str
     """The study; its rollouts are called after it."""
     who: str
@@ -57,6 +60,8 @@ class UnitPlan:
     """For what reason."""
     approved_by: str = ""
     """Who agreed."""
+    hooks: Hooks = field(default_factory=Hooks)
+    """What takes it out of its balancer, and puts it back."""
     url: str | None = None
     """Where it answers, as seen from its machine; None: as its command says."""
     model: str | None = None
@@ -89,6 +94,20 @@ class SystemdUnit:
         if change is None:
             return start.words
         return changed_words(start.words, change, dollars="no-env-expand" not in start.flags)
+
+    @contextlib.contextmanager
+    def drained(self, on_step: Callable[[str], None]) -> Iterator[None]:
+        """Out of its balancer for the length of a block, where there are hooks: what others ask of it
+        would be part of every figure.
+
+        Raises:
+            Refused: the drain hook failed. Nothing was changed.
+            RestoreFailed: it serves, and the undrain hook failed.
+        """
+        look = self._look().hooked(self._plan.hooks, who=self._plan.who)
+        look.machine.id = self._plan.id
+        with look.drain.around(self._plan.note, on_step):
+            yield
 
     @contextlib.contextmanager
     def reach(self) -> Iterator[str]:
@@ -159,7 +178,7 @@ class SystemdUnit:
         if trial_s is not None:
             patience = msgspec.structs.replace(patience, trial_s=max(trial_s, patience.trial_s))
         return Request(
-            id=id, unit=plan.unit, change=change, who=plan.who, why=plan.why, url=plan.url,
+            id=id, unit=plan.unit, user=plan.user, change=change, who=plan.who, why=plan.why, url=plan.url,
             approved_by=plan.approved_by, model=plan.model, patience=patience,
         )  # fmt: skip
 
@@ -195,7 +214,9 @@ class SystemdUnit:
 
     def _look(self) -> Look:
         plan = self._plan
-        self._look_ = Look(self._host, plan.unit, url=plan.url, model=plan.model, patience=plan.patience)
+        self._look_ = Look(
+            self._host, plan.unit, url=plan.url, model=plan.model, patience=plan.patience, user=plan.user
+        )
         return self._look_
 
 
