@@ -13,10 +13,12 @@ import msgspec
 from assay.cli.host_options import open_host
 from assay.cli.noting import say, subject_of, who
 from assay.cli.rollout_run import patience_of
-from assay.errors import Refused
+from assay.cli.watch_run import watch_plan, watch_rule
+from assay.errors import InputError, Refused
 from assay.facts import same_command
 from assay.rollout import check_permission as check_unit
 from assay.rollout import service_of
+from assay.study import promote_watched
 from assay.trials import LocalProcess, ProcessPlan, SystemdUnit, UnitPlan
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from assay._value import Value
     from assay.cli.tune_options import TuneOptions
     from assay.cli.tune_plan import Subject
-    from assay.rollout import Patience
+    from assay.rollout import Look, Patience
     from assay.study import StudyBegan
     from assay.trials import Ground
 
@@ -99,6 +101,7 @@ def opened(
             url=live.url,
             model=live.model,
             patience=_patience(options),
+            keep=_watched(subject, note, options),
         )
         ground = SystemdUnit(host, plan)
         if not same_command(ground.words(None), subject.words):
@@ -108,6 +111,35 @@ def opened(
             )
         with ground.drained(say):
             yield ground
+
+
+def _watched(
+    subject: Subject, note: Callable[[str, Value], None], options: TuneOptions
+) -> Callable[[Callable[[], Look]], None] | None:
+    """What keeps the change that was shipped, where it is watched first."""
+    if options.watch is None:
+        return None
+    rule = watch_rule(options.watch)
+
+    def keep(look: Callable[[], Look]) -> None:
+        promote_watched(watch_plan(rule, look, note, options, subject=called(subject)))
+
+    return keep
+
+
+def check_watch(subject: Subject, options: TuneOptions) -> None:
+    """`--watch` is of a unit that is kept.
+
+    Raises:
+        InputError: there is nothing to watch, or that is no time.
+    """
+    if options.watch is None:
+        return
+    watch_rule(options.watch)
+    if not options.keep or subject.deployment.live is None:
+        raise InputError(
+            "--watch goes with --keep, of a deployment with [live]: else nothing is kept under a switch"
+        )
 
 
 def _process(subject: Subject, began: StudyBegan, options: TuneOptions) -> ProcessPlan:

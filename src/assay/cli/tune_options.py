@@ -30,12 +30,16 @@ class TuneOptions(UndoOptions):
         Your word that options may be tried that make answers less precise (8-bit caches, quantisation).
     no_quality
         Do not look at the quality of answers.
+    questions
+        Your own questions with what is right, one JSON object a line, asked of the server before and after.
     primary
         The load at which the gain must be shown, as `concurrency 16`. Default: the one with most requests.
     margin
         A loss up to this share at any load is none that matters.
     keep
         Leave the service running with what was shipped. Default: it is left as it was.
+    watch
+        With --keep, of a unit: minutes to watch the change, while its users are served, before it is kept.
     resume
         Go on with the last study of this deployment that has not ended.
     unchecked
@@ -68,9 +72,11 @@ class TuneOptions(UndoOptions):
     only: Switch = False
     lossy: Switch = False
     no_quality: Annotated[Switch, Parameter(name="--no-quality")] = False
+    questions: Path | None = None
     primary: str | None = None
     margin: float = 0.03
     keep: Switch = False
+    watch: float | None = None
     resume: Switch = False
     unchecked: Switch = False
     switch: int = 120

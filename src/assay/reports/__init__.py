@@ -21,6 +21,8 @@ from assay.reports.rollout import (
     plan_text,
     status_json,
     status_text,
+    watched_json,
+    watched_text,
 )
 from assay.reports.study import (
     HISTORY_SCHEMA,
@@ -91,4 +93,6 @@ __all__ = [
     "triage_text",
     "try_json",
     "try_text",
+    "watched_json",
+    "watched_text",
 ]

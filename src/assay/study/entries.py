@@ -72,6 +72,8 @@ class StudyBegan(Value):
     """What it may cost."""
     gate: bool = True
     """Whether the quality of answers is looked at."""
+    questions: int = 0
+    """The user's own questions that are asked where the gate looks."""
     folder: str
     """Where results go."""
     asked: str = ""

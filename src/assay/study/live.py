@@ -12,7 +12,7 @@ import msgspec
 
 from assay.bench import read_run
 from assay.errors import InputError, MeasurementError, NotReady, TooManyFailures
-from assay.quality import Judgement, ask_answers, judge_answers, read_answers, write_answers
+from assay.quality import Judgement, Paired, Question, ask_answers, judge_answers, read_answers, write_answers
 from assay.rollout import StartFailed
 from assay.study.entries import Judged, StartBegan, StartEnded
 from assay.trials import Expected, Started, climb, fit, prove_effect
@@ -41,6 +41,8 @@ class LiveRunner:
     """What settings are held against."""
     lossy: bool = False
     """The user's word that less precise answers may be shipped."""
+    questions: tuple[Question, ...] = ()
+    """The user's own, asked of the first start of the baseline and of the first of what is confirmed."""
     clock: Callable[[], float] = time.monotonic
     """Seconds."""
     _baseline: Started | None = None
@@ -121,8 +123,10 @@ class LiveRunner:
         """Ask for what quality is judged by; where the server does not answer, that is said in the end."""
         path = self.ladder.folder / f"answers-{ended.number}.json"
         model = self.ladder.workload.sending.model
+        questions = self.questions if ended.phase == "confirm_b" or ended.number == 1 else ()
         with self.ladder.reach() as where:
-            write_answers(path, ask_answers(where, model, key=self.ladder.key))
+            found = ask_answers(where, model, questions=questions, key=self.ladder.key)
+        write_answers(path, found)
         return str(path)
 
     def judge(self, baselines: Sequence[StartEnded], candidate: StartEnded) -> Judged:
@@ -159,7 +163,18 @@ def _said(found: Judgement) -> str:
         power.append(f"broken answers from {100 * found.smallest_share:.1f} % on")
     if found.smallest_k3:
         power.append(f"a divergence from {found.smallest_k3:.2g} nats a token on")
-    return f"{text} (it would have seen {' and '.join(power)})" if power else text
+    if power:
+        text += f" (it would have seen {' and '.join(power)})"
+    if found.questions is not None:
+        text += f"; {_questions(found.questions)}"
+    return text
+
+
+def _questions(found: Paired) -> str:
+    return (
+        f"{found.right_b} of {found.questions} questions right, before {found.right_a}: {found.lost} lost, "
+        f"{found.gained} gained, so at most {100 * max(found.drop_high, 0):.1f} points are lost (95 %)"
+    )
 
 
 def _free(folder: Path, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from assay._masking import mask, secrets_in_words
 from assay.deployment import Hooks
 from assay.errors import ApplyFailed, HostError
 from assay.facts import read_served
+from assay.hosts import reach_url
 from assay.rollout import (
     Change,
     Failure,
@@ -68,6 +68,8 @@ class UnitPlan:
     """The model's name for requests; None: the first that it lists."""
     patience: Patience = field(default_factory=Patience)
     """How long things may take."""
+    keep: Callable[[Callable[[], Look]], None] | None = None
+    """Keeps the change that is on trial, or takes it back and raises ApplyFailed; None: it is promoted."""
 
 
 class SystemdUnit:
@@ -78,6 +80,7 @@ class SystemdUnit:
         self._hold: Hold | None = None
         self._fresh = ""
         """The invocation of a start of the unchanged unit that nobody has measured."""
+        self._undrain: Callable[[], None] = lambda: None
         self._look_ = self._look()
         self.ran: bool | None = True
         """It must run: there is no way back to a service that does not serve."""
@@ -106,17 +109,14 @@ class SystemdUnit:
         """
         look = self._look().hooked(self._plan.hooks, who=self._plan.who)
         look.machine.id = self._plan.id
-        with look.drain.around(self._plan.note, on_step):
+        with look.drain.around(self._plan.note, on_step) as self._undrain:
             yield
 
     @contextlib.contextmanager
     def reach(self) -> Iterator[str]:
         """Through the user's own ssh."""
-        there = urllib.parse.urlsplit(self.service.url)
-        port = there.port or (443 if there.scheme == "https" else 80)
-        with self._host.reach(there.hostname or "127.0.0.1", port) as (address, here):
-            shown = f"[{address}]" if ":" in address else address
-            yield f"{there.scheme}://{shown}:{here}{there.path}"
+        with reach_url(self._host, self.service.url) as url:
+            yield url
 
     def begin(self) -> None:
         """Take back what this study left on trial.
@@ -153,19 +153,34 @@ class SystemdUnit:
     def lives(self, started: Started) -> bool:
         """Whether that start still runs, and a change is still on trial."""
         over = self._hold is not None and self._hold.over
-        return not over and self._invocation() == started.invocation
+        state = self._look_.machine.state()  # one that ended by itself keeps its invocation
+        return not over and state.active_state == "active" and state.invocation_id == started.invocation
 
     def leave(self, change: Change | None) -> Ended:
         """It serves as before; with a change that is kept, that is promoted."""
         self.begin()
         if change is None:
-            return Ended(serves=True, message=f"{self._plan.unit} serves as before")
+            state = self._look_.machine.state()
+            runs = state.active_state == "active"
+            told = (
+                "serves as before"
+                if runs
+                else f"DOES NOT RUN: it is {state.active_state}: a person must look"
+            )
+            return Ended(serves=runs, message=f"{self._plan.unit} {told}")
         id = f"{self._plan.id}-kept"
         # nobody renews its switch while it is promoted
         prepared = prepare(self._host, self._request(id, change, trial_s=_LONG_S))
         apply(prepared, note=self._plan.note)
         try:
-            promote(self._look(), note=self._plan.note)
+            if self._plan.keep is None:
+                promote(self._look(), note=self._plan.note)
+            else:
+                self._undrain()  # it is watched while it serves its users
+                self._plan.keep(lambda: self._look().hooked(self._plan.hooks, who=self._plan.who))
+        except ApplyFailed as error:
+            message = f"it was taken back, and serves as before: {error.message}"
+            return Ended(serves=True, kept=False, message=message)
         except BaseException:
             come_back(self._look(), id, note=self._plan.note)
             raise
