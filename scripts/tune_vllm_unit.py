@@ -91,7 +91,8 @@ def studied(rig: Rig, venv: Path, model: Path, out: Path) -> int:
     )
     code = assay("tune", "chat.toml", *OWN, *LOAD, *HOW, *sys.argv[4:])
     assay("status", "chat.toml")
-    print(rig.inside("sh", "-c", "tr '\\0' ' ' </proc/$(systemctl show -p MainPID --value llm)/cmdline"))
+    print(rig.inside("systemctl", "show", "-p", "ExecStart", "--value", "llm"))
+    print(rig.inside("journalctl", "-u", "llm", "-n", "30", "--no-pager", "-o", "cat"))
     return code
 
 

@@ -162,11 +162,7 @@ class SystemdUnit:
         if change is None:
             state = self._look_.machine.state()
             runs = state.active_state == "active"
-            told = (
-                "serves as before"
-                if runs
-                else f"DOES NOT RUN: it is {state.active_state}: a person must look"
-            )
+            told = "serves as before" if runs else f"DOES NOT RUN ({state.active_state}): a person must look"
             return Ended(serves=runs, message=f"{self._plan.unit} {told}")
         id = f"{self._plan.id}-kept"
         # nobody renews its switch while it is promoted
