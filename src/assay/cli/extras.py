@@ -7,19 +7,22 @@ from collections.abc import Iterator
 
 from assay.errors import InputError
 
+_EXTRAS = {"numpy": "search", "optuna": "optuna"}
+
 
 @contextlib.contextmanager
 def with_numpy() -> Iterator[None]:
-    """The search needs it, and what studies left behind is read by their code.
+    """The search needs it, and what studies left behind is read by their code; so do some Optuna.
 
     Raises:
-        InputError: it is not there.
+        InputError: one of them is not there.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name != "numpy":
+        extra = _EXTRAS.get(error.name or "")
+        if extra is None:
             raise
         raise InputError(
-            "studies need numpy, which is not installed", hint="pip install 'assay[search]'"
+            f"{error.name} is needed, and not installed", hint=f"pip install 'assay[{extra}]'"
         ) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from assay.cli.bench_options import LoadOptions
 from assay.cli.extras import with_numpy
 from assay.cli.tune_options import HistoryOptions, TuneOptions
@@ -36,6 +38,8 @@ def tune(
     with with_numpy():
         from assay.cli import tune_run  # loaded only when it runs: `--help` stays fast
 
+        if options is not None and options.search == "optuna":
+            importlib.import_module("optuna")  # before anything is started
     text, code = tune_run.tuned(target, candidate, options or TuneOptions(), load or LoadOptions())
     print(text)
     return code

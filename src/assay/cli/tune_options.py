@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -30,6 +30,9 @@ class TuneOptions(UndoOptions):
         Your word that options may be tried that make answers less precise (8-bit caches, quantisation).
     no_quality
         Do not look at the quality of answers.
+    search
+        What proposes the next start: assay's own search, or Optuna's TPE, which needs hundreds of starts and
+        so a server that starts in seconds (pip install 'assay[optuna]').
     questions
         Your own questions with what is right, one JSON object a line, asked of the server before and after.
     primary
@@ -72,6 +75,7 @@ class TuneOptions(UndoOptions):
     only: Switch = False
     lossy: Switch = False
     no_quality: Annotated[Switch, Parameter(name="--no-quality")] = False
+    search: Literal["assay", "optuna"] = "assay"
     questions: Path | None = None
     primary: str | None = None
     margin: float = 0.03
