@@ -4,7 +4,7 @@ Usage: ASSAY_RIG=FOLDER python scripts/tune_vllm_unit.py VENV MODEL OUT [WORD â€
 
 VENV has a vLLM for the CPU, MODEL a model that it starts in seconds (`scripts/tune_vllm.sh` makes both). A
 machine of the rig gets them read-only, and a unit that is badly set: `--max-num-seqs 1`. Then `assay tune`
-with one option that gives much, one that gives nothing and two that crash; further words go to it. What it
+with one option that gives much, one that gives nothing and one that crashes; further words go to it. What it
 found once is in docs/explanation/study.md. Needs root.
 """
 
@@ -20,9 +20,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tests.rig.rigs import Rig, wait_until  # noqa: E402
 
-OWN = ("+max-num-seqs=8", "+block-size=32", "+block-size=7", "+tensor-parallel-size=3")
+OWN = ("+max-num-seqs=8", "+block-size=32", "+tensor-parallel-size=3")
 LOAD = (
-    *("--max-concurrency", "1,8", "--num-prompts", "32"),
+    *("--max-concurrency", "1,8", "--num-prompts", "16"),
     *("--random-input-len", "64", "--random-output-len", "48"),
 )
 HOW = (

@@ -152,3 +152,20 @@ def test_without_keep_it_is_left_as_it_was(rig: Rig, capsys: pytest.CaptureFixtu
     assert "--standin quick" in out
     assert command(rig) == before
     assert serves(rig)
+
+
+def test_a_server_that_dies_of_what_quality_asks_is_started_again(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends with status 0, so systemd does not start it again."""
+    text = rig.inside("cat", UNIT).replace("--standin slow", "--standin dies-of-logprobs")
+    rig.put({UNIT: text.encode()})
+    rig.inside("systemctl", "daemon-reload")
+    rig.inside("systemctl", "restart", "llm.service")
+    wait_until(lambda: serves(rig), 30)
+    Path("llm.service").write_text(text)
+    assert main(words(rig)) == 6
+    said = " ".join(capsys.readouterr().err.split())
+    assert "when it was asked for log-probabilities (--no-quality leaves that out)" in said
+    assert "llm.service serves as before" in said
+    assert serves(rig)

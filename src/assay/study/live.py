@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.trials import Effect, Ground, Ladder, Told
 
 _SHOWN = 200
+_LEFT_OUT = "--no-quality leaves that out"
 _FIGURE = "output_throughput"
 """What decides where so many requests are kept in flight, as `assay compare` has it."""
 
@@ -88,12 +89,18 @@ class LiveRunner:
                 return _replaced(ended, outcome="void")
         try:
             path, run = self._climbed(ended, started)
-            answers = self._asked(ended) if gate else ""
         except MeasurementError as error:
             if self.ground.lives(started) and not isinstance(error, TooManyFailures | NotReady):
                 raise
             lines = started.log[-12:]
             return _replaced(ended, outcome="crashed", message=f"under load: {error.message}", lines=lines)
+        try:
+            answers = self._asked(ended) if gate else ""
+        except MeasurementError as error:
+            if self.ground.lives(started):
+                raise
+            message = f"when it was asked for log-probabilities ({_LEFT_OUT}): {error.message}"
+            return _replaced(ended, outcome="crashed", message=message)
         if not self.ground.lives(started):
             return _replaced(ended, outcome="crashed", message="it ended while it was measured")
         values = {each.load: each.figures[_FIGURE] for each in run.measurements}

@@ -160,10 +160,7 @@ class SystemdUnit:
         """It serves as before; with a change that is kept, that is promoted."""
         self.begin()
         if change is None:
-            state = self._look_.machine.state()
-            runs = state.active_state == "active"
-            told = "serves as before" if runs else f"DOES NOT RUN ({state.active_state}): a person must look"
-            return Ended(serves=runs, message=f"{self._plan.unit} {told}")
+            return self._left()
         id = f"{self._plan.id}-kept"
         # nobody renews its switch while it is promoted
         prepared = prepare(self._host, self._request(id, change, trial_s=_LONG_S))
@@ -182,6 +179,17 @@ class SystemdUnit:
             raise
         message = "kept: it serves with the change, also after a reboot; `assay rollback` takes it back"
         return Ended(serves=True, message=message)
+
+    def _left(self) -> Ended:
+        """What ended by itself while it was measured is started again, as it is."""
+        unit = self._plan.unit
+        if self._look_.machine.state().active_state != "active":
+            try:
+                restart(self._look(), note=self._plan.note)
+            except StartFailed as error:
+                message = f"{unit} DOES NOT SERVE, a person must look: {error.failure.message}"
+                return Ended(serves=False, message=message)
+        return Ended(serves=True, message=f"{unit} serves as before")
 
     def _request(self, id: str, change: Change, *, trial_s: int | None = None) -> Request:
         plan = self._plan
