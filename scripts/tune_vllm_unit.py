@@ -43,7 +43,7 @@ def main() -> int:
         rig.put({"/etc/systemd/system/llm.service": unit(venv, model).encode()})
         rig.inside("systemctl", "daemon-reload")
         rig.inside("systemctl", "start", "llm.service")
-        wait_until(lambda: serves(rig), 300)
+        wait_until(lambda: serves(rig), 900)
         return studied(rig, venv, model, out)
     finally:
         rig.down()
