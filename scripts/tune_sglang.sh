@@ -3,8 +3,8 @@
 # badly set, and `assay tune` with one option that gives much, one that gives nothing and two that crash.
 #   scripts/tune_sglang.sh FOLDER      FOLDER gets all of it, 3 GB; VENV=… and MODEL=… name what is there already
 # Its scheduler, cache, sampler and server are SGLang's own, over PyTorch's operators; of its compiled kernels only the
-# import is stood in for, and each says so if it is called: none is, on a CPU without AMX. What it found once is in
-# docs/explanation/study.md.
+# import is stood in for, and each says so if it is called: none is, on a CPU without AMX. Not yet carried through
+# to its end: docs/explanation/study.md.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mkdir -p "$1" && cd "$1" && pwd)

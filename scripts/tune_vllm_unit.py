@@ -4,8 +4,8 @@ Usage: ASSAY_RIG=FOLDER python scripts/tune_vllm_unit.py VENV MODEL OUT [WORD â€
 
 VENV has a vLLM for the CPU, MODEL a model that it starts in seconds (`scripts/tune_vllm.sh` makes both). A
 machine of the rig gets them read-only, and a unit that is badly set: `--max-num-seqs 1`. Then `assay tune`
-with one option that gives much, one that gives nothing and one that crashes; further words go to it. What it
-found once is in docs/explanation/study.md. Needs root.
+with one option that gives much, one that gives nothing and one that crashes; further words go to it. Not yet
+carried through to its end: docs/explanation/study.md. Needs root.
 """
 
 from __future__ import annotations

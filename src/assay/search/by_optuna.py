@@ -68,7 +68,7 @@ class OptunaSearch:
                 return arm
         for _ in range(_REFUSED):
             trial = self._study.ask(_distributions(self._space))
-            arm = tuple(int(trial.params[str(at)]) for at in range(len(self._space.knobs)))
+            arm = tuple(int(trial.params[knob.name]) for knob in self._space.knobs)
             if arm not in self._failed and self._valid(arm):
                 self._asked.setdefault(arm, []).append(trial)
                 return arm
@@ -120,7 +120,8 @@ class OptunaSearch:
         if asked:
             trial = asked.pop(0)
         else:  # nobody asked for it, as for the baseline
-            self._study.enqueue_trial({str(at): level for at, level in enumerate(arm)})
+            names = [knob.name for knob in self._space.knobs]
+            self._study.enqueue_trial(dict(zip(names, arm, strict=True)))
             trial = self._study.ask(_distributions(self._space))
         trial.set_user_attr("broken", 1.0 if broken else -1.0)
         self._study.tell(trial, worth)
@@ -173,4 +174,4 @@ def _distributions(space: Space) -> dict[str, Any]:
             return IntDistribution(0, last)
         return CategoricalDistribution(tuple(range(last + 1)))
 
-    return {str(at): of(knob) for at, knob in enumerate(space.knobs)}
+    return {knob.name: of(knob) for knob in space.knobs}
