@@ -33,8 +33,8 @@ from assay.flow.values import MISSING, Instance, Library
 if TYPE_CHECKING:
     from assay.flow.reach.engine import Engine
 
-MAX_RUNS = 700
-MAX_RUNS_AFTER = 300
+MAX_RUNS = 2_000
+MAX_RUNS_AFTER = 1_200
 MAX_OTHERS_AFTER = 30
 """How many more contexts are run once an effect was found, to see whether B stops with an error."""
 MAX_REPEATS = 16
