@@ -22,12 +22,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from surfaces import FAMILIES, HOURS, MARGIN, PENALTY, Status, Surface, read_surface
 
-from assay.search import Arm, Effect, Habits, Objective, Outcome, Search
+from assay.search import Arm, Effect, Habits, Objective, OptunaSearch, Outcome, Search
+from assay.search.by_optuna import Sampler
 
 OBJECTIVE = Objective(levels=("primary", "other"), margin=MARGIN, penalty=PENALTY)
 
@@ -138,52 +138,32 @@ def _steps(surface: Surface, arm: Arm, at: int) -> list[Arm]:
     return [each for each in arms if surface.valid(each)]
 
 
-def optuna_search(kind: str) -> Callable[[Clock], None]:
-    """Optuna's TPE or GP with failures as constraints; the default is tried first."""
+def optuna_search(sampler: Sampler) -> Callable[[Clock], None]:
+    """Optuna's TPE or GP behind our ask and tell, failures as constraints; the default is tried first."""
 
     def search(clock: Clock) -> None:
-        import warnings
-
-        import optuna
-
-        warnings.filterwarnings("ignore")
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
         surface = clock.surface
-
-        def broken(trial: Any) -> tuple[float, ...]:
-            return tuple(trial.user_attrs.get("broken", (0.0,)))
-
-        sampler: Any
-        if kind == "tpe":
-            sampler = optuna.samplers.TPESampler(
-                multivariate=True, n_startup_trials=10, seed=surface.seed, constraints_func=broken
-            )
-        else:
-            sampler = optuna.samplers.GPSampler(
-                n_startup_trials=10, seed=surface.seed, deterministic_objective=False, constraints_func=broken
-            )
-        study = optuna.create_study(direction="maximize", sampler=sampler)
-        scale = {
-            name: optuna.distributions.IntDistribution(0, size - 1)
-            for name, size in zip(surface.names, surface.sizes, strict=True)
-        }
-        study.enqueue_trial(dict(zip(surface.names, surface.default, strict=True)))
-        best, refused = -math.inf, 0
-        while clock.left and refused < 400:
-            trial = study.ask(scale)
-            arm = tuple(int(trial.params[name]) for name in surface.names)
-            valid = surface.valid(arm)
-            refused += not valid
-            found = clock.measured(arm) if valid else None
-            trial.set_user_attr("broken", (1.0,) if found is None else (-1.0,))
-            study.tell(trial, -0.3 if found is None else found)
-            if found is not None and found > best:
-                best = found
-                clock.ship(arm)
-            elif valid:
-                clock.ship(clock.shipped)
+        tool = OptunaSearch(
+            surface.space({}),
+            OBJECTIVE,
+            valid=surface.valid,
+            habits=Habits(baselines=1, seed=surface.seed),
+            sampler=sampler,
+        )
+        carry(clock, tool)
 
     return search
+
+
+def carry(clock: Clock, tool: Search | OptunaSearch) -> None:
+    """Start what it asks for, and ship what it holds for best."""
+    while clock.left and (arm := tool.ask()) is not None:
+        status, primary, other = clock.start(arm)
+        if status == "served":
+            tool.tell(arm, Outcome(status="served", values={"primary": primary, "other": other}))
+        else:
+            tool.tell(arm, Outcome(status="crashed" if status == "crashed" else "failed"))
+        clock.ship(tool.best())
 
 
 def assay_search(beliefs: str) -> Callable[[Clock], None]:
@@ -203,13 +183,7 @@ def assay_search(beliefs: str) -> Callable[[Clock], None]:
             memory=surface.memory_known(),
             habits=Habits(baselines=1, seed=surface.seed + 71),
         )
-        while clock.left and (arm := tool.ask()) is not None:
-            status, primary, other = clock.start(arm)
-            if status == "served":
-                tool.tell(arm, Outcome(status="served", values={"primary": primary, "other": other}))
-            else:
-                tool.tell(arm, Outcome(status="crashed" if status == "crashed" else "failed"))
-            clock.ship(tool.best())
+        carry(clock, tool)
 
     return search
 

@@ -20,7 +20,7 @@ from assay.bench.doubts import drift
 from assay.bench.flush import flush_cache
 from assay.bench.metrics import metrics
 from assay.bench.server_doubts import server_doubts
-from assay.bench.server_metrics import parsed_metrics, server_report
+from assay.bench.server_metrics import parsed_metrics, server_report, traffic_report
 from assay.errors import MeasurementError
 
 Begin = Callable[..., Scripted]
@@ -51,6 +51,29 @@ sglang:spec_verify_calls_total{} 36.0
 sglang:cached_tokens_total{cache_source="device"} 3.0
 sglang:cached_tokens_total{cache_source="host"} 4.0
 """
+
+
+def test_traffic_of_everybody_is_told_from_two_looks() -> None:
+    def sample(tokens: int, steps: int, failed: int) -> str:
+        return (
+            f"sglang:num_running_reqs 3\nsglang:generation_tokens_total {tokens}\n"
+            f"sglang:spec_verify_calls_total {steps}\nsglang:inter_token_latency_seconds_sum {tokens / 100}\n"
+            f"sglang:inter_token_latency_seconds_count {tokens}\n"
+            f'sglang:http_responses_total{{status_code="200",endpoint="/v1/completions"}} {tokens / 10}\n'
+            f'sglang:http_responses_total{{status_code="503",endpoint="/v1/completions"}} {failed}\n'
+        )
+
+    first, last = parsed_metrics(sample(100, 50, 1)), parsed_metrics(sample(400, 150, 4))
+    found = traffic_report(first, last)
+    assert found is not None
+    assert (found.running, found.answered, found.errors) == (3, 33, 3)
+    assert found.token_ms == pytest.approx(10)
+    assert found.acceptance_length == pytest.approx(3)
+    quiet = traffic_report(first, parsed_metrics(sample(102, 51, 1)))
+    assert quiet is not None
+    assert (quiet.errors, quiet.token_ms, quiet.acceptance_length) == (0, None, None)
+    assert traffic_report(first, {**last, "process_start_time_seconds": 5.0}) is None
+    assert traffic_report({}, {"something": 1.0}) is None
 
 
 def test_labels_are_summed_over_but_for_ranks_that_do_the_same_work() -> None:

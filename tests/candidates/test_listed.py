@@ -179,3 +179,19 @@ def test_most_of_the_tables_are_declared_by_real_releases(engine_tree: EngineTre
     found = candidates(wanted, declared.options)
     missing = [each.name for each in found.left_out if each.why == "this version has no such option"]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("words", "own", "levels"),
+    [
+        (("--no-enable-prefix-caching", "--enforce-eager"), "+enable-prefix-caching", ["off", "on"]),
+        (("--enable-prefix-caching", "--enforce-eager"), "+no-enable-prefix-caching", ["on", "off"]),
+        (("--enforce-eager",), "+enable-prefix-caching", ["as it is", "on"]),
+        (("--mixed", "--enforce-eager"), "+no-enforce-eager", ["on", "off"]),
+    ],
+)
+def test_a_switch_has_no_value_of_the_word_behind_it(
+    words: tuple[str, ...], own: str, levels: list[str]
+) -> None:
+    [found] = listed(*words, own=[own], only=True).planned
+    assert [level.text for level in found.levels] == levels

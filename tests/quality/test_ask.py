@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -12,7 +12,15 @@ import pytest
 
 from assay.bench import prompt_logprobs, target
 from assay.errors import MeasurementError
-from assay.quality import Answers, AskedFor, ask_answers, judge_answers, read_answers, write_answers
+from assay.quality import (
+    Answers,
+    AskedFor,
+    Question,
+    ask_answers,
+    judge_answers,
+    read_answers,
+    write_answers,
+)
 from tests.http_server import serving
 
 ASKED = AskedFor(prompts=16, words=40, output_tokens=24)
@@ -32,8 +40,16 @@ class Server:
         shift: float = 0.0,
         text: Callable[[str], str] = lambda prompt: f"w{int(1e6 * chance(prompt))} and so on",
         dialect: str = "vllm",
+        wrong: int = 0,
+        template: bool = True,
     ) -> None:
         self.shift, self.text, self.dialect = shift, text, dialect
+        self.wrong, self.template = wrong, template
+
+    def sum(self, question: str) -> str:
+        """Right but for the first `wrong` questions."""
+        one, other = (int(each) for each in question.split("+"))
+        return f"The sum is {one + other + (one < self.wrong)}."
 
     def logprobs(self, prompt: str, start: int) -> list[float]:
         words = prompt.split()
@@ -46,9 +62,15 @@ class Server:
         if path == "/generate" and self.dialect == "sglang":
             found = self.logprobs(str(asked["text"]), start)
             return {"meta_info": {"input_token_logprobs": [[each, 5, None] for each in found]}}
+        if path == "/v1/chat/completions" and self.template:
+            said = json.dumps(asked["messages"])
+            question = next(each for each in SUMS if f'"{each}"' in said)
+            return {"choices": [{"message": {"content": self.sum(question)}}]}
         if path != "/v1/completions":
             return None
         prompt = str(asked["prompt"])
+        if prompt in SUMS:
+            return {"choices": [{"text": self.sum(prompt), "finish_reason": "stop"}]}
         choice: dict[str, object] = {"text": self.text(prompt), "finish_reason": "length"}
         if "prompt_logprobs" in asked and self.dialect == "vllm":
             rest = [{"7": {"logprob": each, "rank": 1}} for each in self.logprobs(prompt, start)[1:]]
@@ -57,7 +79,11 @@ class Server:
         return {"choices": [choice], "usage": tokens}
 
 
-def asked_of(server: Server, start: int = 0) -> Answers:
+SUMS = {f"{at}+{3 * at}": 4 * at for at in range(200)}
+QUESTIONS = tuple(Question(prompt=text, grader="number", expected=right) for text, right in SUMS.items())
+
+
+def asked_of(server: Server, start: int = 0, questions: Sequence[Question] = ()) -> Answers:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -72,7 +98,7 @@ def asked_of(server: Server, start: int = 0) -> Answers:
             pass
 
     with serving(Handler) as url:
-        return ask_answers(target(url), "m", ASKED)
+        return ask_answers(target(url), "m", ASKED, questions=questions)
 
 
 def baselines(dialect: str = "vllm") -> list[Answers]:
@@ -124,3 +150,23 @@ def test_answers_are_kept_for_a_study_that_goes_on(tmp_path: Path) -> None:
     found = asked_of(Server())
     write_answers(tmp_path / "a.json", found)
     assert read_answers(tmp_path / "a.json") == found
+
+
+@pytest.mark.parametrize("template", [True, False], ids=["by chat", "without a template"])
+@pytest.mark.parametrize(("wrong", "verdict"), [(0, "same"), (2, "same"), (5, "suspicious"), (20, "damaged")])
+def test_questions_that_are_lost_speak_by_how_many(
+    wrong: int, verdict: str, *, template: bool, tmp_path: Path
+) -> None:
+    known = [asked_of(Server(template=template), 0, QUESTIONS), *baselines()[1:]]
+    write_answers(tmp_path / "a.json", asked_of(Server(wrong=wrong, template=template), 9, QUESTIONS))
+    found = judge_answers(known, read_answers(tmp_path / "a.json"))
+    assert found.verdict == verdict
+    assert found.questions is not None
+    assert (found.questions.questions, found.questions.lost, found.questions.gained) == (200, wrong, 0)
+
+
+def test_questions_that_pass_make_a_suspicious_change_of_numerics_one_that_may_ship() -> None:
+    shifted = Server(shift=0.02)
+    assert judge_answers(baselines(), asked_of(shifted, 9)).verdict == "suspicious"
+    known = [asked_of(Server(), 0, QUESTIONS), *baselines()[1:]]
+    assert judge_answers(known, asked_of(shifted, 9, QUESTIONS)).verdict == "numerics_changed"

@@ -67,6 +67,11 @@ def slow(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.inside("systemctl", "daemon-reload")
     rig.inside("systemctl", "restart", "llm.service")
     wait_until(lambda: serves(rig), 30)
+    write_files(tmp_path, text, FILE)
+
+
+def write_files(tmp_path: Path, unit: str, deployment: str) -> None:
+    """The engine's source, the model, the unit and the deployment file, as the controller has them."""
     srt = tmp_path / "engine" / "sglang" / "srt"
     srt.mkdir(parents=True)
     for folder in (srt.parent, srt):
@@ -78,8 +83,8 @@ def slow(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"architectures": ["Qwen3ForCausalLM"]}')
-    (tmp_path / "llm.service").write_text(text)
-    (tmp_path / "chat.toml").write_text(FILE)
+    (tmp_path / "llm.service").write_text(unit)
+    (tmp_path / "chat.toml").write_text(deployment)
 
 
 def words(rig: Rig, *more: str) -> list[str]:
@@ -146,4 +151,21 @@ def test_without_keep_it_is_left_as_it_was(rig: Rig, capsys: pytest.CaptureFixtu
     assert "llm.service serves as before" in out
     assert "--standin quick" in out
     assert command(rig) == before
+    assert serves(rig)
+
+
+def test_a_server_that_dies_of_what_quality_asks_is_started_again(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends with status 0, so systemd does not start it again."""
+    text = rig.inside("cat", UNIT).replace("--standin slow", "--standin dies-of-logprobs")
+    rig.put({UNIT: text.encode()})
+    rig.inside("systemctl", "daemon-reload")
+    rig.inside("systemctl", "restart", "llm.service")
+    wait_until(lambda: serves(rig), 30)
+    Path("llm.service").write_text(text)
+    assert main(words(rig)) == 6
+    said = " ".join(capsys.readouterr().err.split())
+    assert "when it was asked for log-probabilities (--no-quality leaves that out)" in said
+    assert "llm.service serves as before" in said
     assert serves(rig)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.search import Arm, Effect, Habits, Knob, Memory, Objective, Outcome, Search, Space
+from assay.search import Arm, Effect, Habits, Knob, Memory, Objective, OptunaSearch, Outcome, Search, Space
 
 SWITCHES = tuple(Knob(name=f"--f{at}", levels=("off", "on"), default=0) for at in range(6))
 NUMBER = Knob(name="--n", levels=("1", "2", "4", "8", "16"), default=1, ordered=True)
@@ -27,7 +27,7 @@ def truth(arm: Arm) -> dict[str, float]:
 
 
 def run(
-    search: Search, starts: int, fails: Callable[[Arm], bool] = lambda _: False, seed: int = 1
+    search: Search | OptunaSearch, starts: int, fails: Callable[[Arm], bool] = lambda _: False, seed: int = 1
 ) -> list[tuple[Arm, bool]]:
     """So many starts; what was asked for, and whether it failed."""
     draw, seen = random.Random(seed), []

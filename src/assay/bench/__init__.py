@@ -1,7 +1,7 @@
 """Drive a workload at a server, record every request, and say how far the numbers can be trusted."""
 
 from assay._secret import Secret
-from assay.bench.answers import Answer, answers, prompt_logprobs
+from assay.bench.answers import Answer, answer, answers, prompt_logprobs, replies
 from assay.bench.client_report import ClientReport
 from assay.bench.compare import (
     COMPARE_SCHEMA,
@@ -34,9 +34,10 @@ from assay.bench.result_files import read_arm, read_run, work_of
 from assay.bench.results import FIGURES, Measurement, Objection, RunFile
 from assay.bench.run import Limits, OnProgress, Rung, Workload, measure
 from assay.bench.saved import Output, bench
-from assay.bench.server_metrics import ServerReport
+from assay.bench.server_metrics import Sample, ServerReport, TrafficReport, traffic_report
 from assay.bench.source import Prompts, check_prompts, shares_prefixes, trace_length
 from assay.bench.summary import DEFINITIONS, SUMMARY_SCHEMA, RunInfo, summary_json
+from assay.bench.watch import metrics_sample
 from assay.bench.words import WordFit
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "RunInfo",
     "Rung",
     "Said",
+    "Sample",
     "Secret",
     "Sending",
     "ServerReport",
@@ -88,8 +90,10 @@ __all__ = [
     "Steadiness",
     "Target",
     "TracePrompts",
+    "TrafficReport",
     "WordFit",
     "Workload",
+    "answer",
     "answers",
     "asked_who",
     "bench",
@@ -98,10 +102,12 @@ __all__ = [
     "fitted",
     "identity_doubts",
     "measure",
+    "metrics_sample",
     "prompt_logprobs",
     "read_arm",
     "read_records",
     "read_run",
+    "replies",
     "run_figures",
     "served_model",
     "shares_prefixes",
@@ -110,5 +116,6 @@ __all__ = [
     "target",
     "tokens_per_joule",
     "trace_length",
+    "traffic_report",
     "work_of",
 ]

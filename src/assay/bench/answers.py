@@ -59,6 +59,58 @@ def answers(
         return tuple(pool.map(one, prompts))
 
 
+def answer(
+    where: Target,
+    model: str,
+    prompt: str,
+    *,
+    max_tokens: int,
+    wait_s: float,
+    key: Secret | None = None,
+) -> Answer:
+    """The greedy answer to one prompt, waited for so long.
+
+    Raises:
+        MeasurementError: it was not answered.
+    """
+    asked = {"model": model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0.0}
+    return _answer(_posted(where, "/v1/completions", asked, key, _Completion, wait_s))
+
+
+def replies(
+    where: Target,
+    model: str,
+    questions: Sequence[tuple[str, int]],
+    *,
+    key: Secret | None = None,
+) -> tuple[str, ...]:
+    """What the server replies to each question, greedily, within so many tokens, in their order.
+
+    Asked as a user's message, by `/v1/chat/completions`; where the server has no such route, or its model no
+    template for a conversation, by `/v1/completions`. Which, the first question tells.
+
+    Raises:
+        MeasurementError: one of them was not answered.
+    """
+
+    def by_chat(question: tuple[str, int]) -> str:
+        asked = {"model": model, "messages": [{"role": "user", "content": question[0]}], "temperature": 0}
+        asked["max_tokens"] = question[1]
+        return _reply(_posted(where, "/v1/chat/completions", asked, key, _Chat))
+
+    def by_completion(question: tuple[str, int]) -> str:
+        text, tokens = question
+        return answer(where, model, text, max_tokens=tokens, wait_s=_WAIT_S, key=key).text
+
+    way = by_chat
+    try:
+        by_chat((questions[0][0], 1))
+    except MeasurementError:
+        way = by_completion
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return tuple(pool.map(way, questions))
+
+
 def prompt_logprobs(
     where: Target, model: str, prompts: Sequence[str], *, key: Secret | None = None
 ) -> tuple[tuple[float, ...], ...] | None:
@@ -112,6 +164,19 @@ class _Completion(msgspec.Struct):
     usage: _Usage | None = None
 
 
+class _Message(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Turn(msgspec.Struct):
+    message: _Message
+
+
+class _Chat(msgspec.Struct):
+    choices: list[_Turn]
+
+
 class _Meta(msgspec.Struct):
     input_token_logprobs: list[tuple[float | None, int, str | None]] | None = None
 
@@ -123,10 +188,17 @@ class _Generated(msgspec.Struct):
 _T = TypeVar("_T")
 
 
-def _posted(where: Target, path: str, asked: dict[str, Any], key: Secret | None, type_: type[_T]) -> _T:
+def _posted(
+    where: Target,
+    path: str,
+    asked: dict[str, Any],
+    key: Secret | None,
+    type_: type[_T],
+    wait_s: float = _WAIT_S,
+) -> _T:
     try:
         body = msgspec.json.encode(asked)
-        status, said = ask(where, path, method="POST", body=body, key=key, wait_s=_WAIT_S)
+        status, said = ask(where, path, method="POST", body=body, key=key, wait_s=wait_s)
         if status != OK:
             raise MeasurementError(f"{where.url}{path} answered {status}")
         return msgspec.json.decode(said, type=type_)
@@ -147,6 +219,12 @@ def _answer(said: _Completion) -> Answer:
         finish=choice.finish_reason or "",
         logprob=math.fsum(numbers) / len(numbers) if numbers else None,
     )
+
+
+def _reply(said: _Chat) -> str:
+    """The reply, else what was thought where nothing else came."""
+    message = said.choices[0].message if said.choices else _Message()
+    return message.content or message.reasoning_content or ""
 
 
 def _of_completion(said: _Completion) -> tuple[float, ...]:

@@ -191,6 +191,7 @@ def _of_rung(document: Document, rung: Document, work: dict[str, str]) -> Measur
         work={**work, "num_prompts": str(whole(rung, "num_prompts"))},
         model=text(document, "model_id"),
         seed=str(whole(document, "seed")),
+        acceptance_length=number(rung, "accept_length"),
         started=number(rung, "server", "started"),
         objections=tuple(_doubts(rung.get("doubts"))),
     )

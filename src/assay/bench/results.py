@@ -58,6 +58,8 @@ class Measurement(Value):
     """The model's name, as the server or the tool gives it."""
     seed: str = ""
     """Of the prompts, where the tool says."""
+    acceptance_length: float | None = None
+    """Tokens that a step of speculative decoding gave, where it was asked for; only of files of ours."""
     started: float | None = None
     """When the server's process began, seconds since 1970, where it was asked and said so."""
     objections: tuple[Objection, ...] = ()

@@ -36,6 +36,10 @@ class EngineMetrics(Value):
     """Counter: drafted tokens that were kept; empty where output tokens over steps tell it."""
     accepted_at: str = ""
     """The same with a label `position`."""
+    answered: str
+    """Counter: answers of the server to anybody, by status."""
+    between_tokens: str
+    """Histogram: seconds from one token of a request to the next, of a step of speculation its share."""
 
 
 ENGINES = (
@@ -52,6 +56,8 @@ ENGINES = (
         steps="vllm:spec_decode_num_drafts_total",
         accepted="vllm:spec_decode_num_accepted_tokens_total",
         accepted_at="vllm:spec_decode_num_accepted_tokens_per_pos_total",
+        answered="http_requests_total",
+        between_tokens="vllm:request_time_per_output_token_seconds",
     ),
     EngineMetrics(
         engine="sglang",
@@ -64,6 +70,8 @@ ENGINES = (
         preempted="sglang:num_retracted_requests_total",
         memory_used="sglang:token_usage",
         steps="sglang:spec_verify_calls_total",
+        answered="sglang:http_responses_total",
+        between_tokens="sglang:inter_token_latency_seconds",
     ),
 )
 """Read in the sources of vLLM 0.32.0 and SGLang 0.5.23."""
@@ -72,11 +80,12 @@ STARTED = "process_start_time_seconds"
 _LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _ABSURD = 1e18
+_STATUS = ("status", "status_code")
 _OF_ONE_RANK = ("tp_rank", "pp_rank", "moe_ep_rank", "pid")
 """Labels by which processes that do the same work tell it once each."""
 
 Sample = Mapping[str, float]
-"""Values by name; those with a `position` by `name@position`."""
+"""Values by name; those with a `position` by `name@position`, those of answers 5xx by `name@5xx`, too."""
 
 
 def parsed_metrics(text: str) -> dict[str, float]:
@@ -84,6 +93,8 @@ def parsed_metrics(text: str) -> dict[str, float]:
 
     >>> parsed_metrics('a_total{x="1"} 2\\na_total{x="2"} 3\\n# HELP a_total x\\nb{tp_rank="1"} 5')
     {'a_total': 5.0, 'b': 5.0}
+    >>> parsed_metrics('a_total{status="2xx"} 2\\na_total{status="5xx"} 3')
+    {'a_total': 5.0, 'a_total@5xx': 3.0}
     """
     found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
     for line in text.splitlines():
@@ -94,9 +105,15 @@ def parsed_metrics(text: str) -> dict[str, float]:
         labels = dict(_LABEL.findall(match[2] or ""))
         name = f"{match[1]}@{labels['position']}" if "position" in labels else match[1]
         rest = tuple(sorted(item for item in labels.items() if item[0] not in _OF_ONE_RANK))
-        series = found.setdefault(name, {})
-        series[rest] = max(value, series.get(rest, -math.inf))
+        names = [name, f"{name}@5xx"] if _is_servers_fault(labels) else [name]
+        for each in names:
+            series = found.setdefault(each, {})
+            series[rest] = max(value, series.get(rest, -math.inf))
     return {name: math.fsum(series.values()) for name, series in found.items()}
+
+
+def _is_servers_fault(labels: Mapping[str, str]) -> bool:
+    return any(labels.get(each, "").startswith("5") for each in _STATUS)
 
 
 def _value(text: str) -> float | None:
@@ -211,3 +228,39 @@ def _per_position(first: Sample, last: Sample, names: EngineMetrics) -> tuple[fl
     while (grown := _grown(first, last, f"{names.accepted_at}@{len(rates)}")) is not None:
         rates.append(grown / steps)
     return tuple(rates)
+
+
+class TrafficReport(Value):
+    """What a server said of everybody's requests between two looks; `None` where it did not say."""
+
+    running: float
+    """The most requests that it ran at a look."""
+    answered: float | None
+    """Requests that it answered, of whatever kind."""
+    errors: float | None
+    """Those of them that it answered with a status of 500 or above."""
+    token_ms: float | None
+    """Mean time from one token of a request to the next; `None` also where too few came."""
+    acceptance_length: float | None
+    """Tokens that a step of speculative decoding gave."""
+
+
+_FEWEST_TOKENS = 4
+
+
+def traffic_report(first: Sample, last: Sample) -> TrafficReport | None:
+    """What happened between two samples; `None` where these are no engine's, or of two lives of one."""
+    names = engine_of(last)
+    if names is None or first.get(STARTED) != last.get(STARTED):
+        return None
+    tokens = _grown(first, last, f"{names.between_tokens}_count")
+    seconds = _grown(first, last, f"{names.between_tokens}_sum")
+    enough = tokens is not None and seconds is not None and tokens >= _FEWEST_TOKENS
+    answered = _grown(first, last, names.answered)
+    return TrafficReport(
+        running=max(first.get(names.running, 0.0), last.get(names.running, 0.0)),
+        answered=answered,
+        errors=None if answered is None else _grown(first, last, f"{names.answered}@5xx") or 0.0,
+        token_ms=1000 * (seconds or 0.0) / (tokens or 1.0) if enough else None,
+        acceptance_length=_acceptance(first, last, names) if enough else None,
+    )

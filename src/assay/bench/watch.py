@@ -77,10 +77,13 @@ class Watch:
                     self._samples.append(sample)
 
     def _sample(self) -> Sample | None:
-        if self._where is None:
-            return None
-        try:
-            status, data = ask(self._where, "", key=self._key, wait_s=2.0)
-        except OSError:
-            return None
-        return parsed_metrics(data.decode("utf-8", "replace")) if status == OK else None
+        return None if self._where is None else metrics_sample(self._where, key=self._key)
+
+
+def metrics_sample(where: Target, *, key: Secret | None = None, wait_s: float = 2.0) -> Sample | None:
+    """What the metrics at that very address say now; `None` where nobody gives any."""
+    try:
+        status, data = ask(where, "", key=key, wait_s=wait_s)
+    except OSError:
+        return None
+    return parsed_metrics(data.decode("utf-8", "replace")) if status == OK else None

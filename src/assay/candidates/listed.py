@@ -212,7 +212,7 @@ def _own(wanted: Wanted, options: Sequence[Option]) -> Iterator[Candidate | Left
 def _own_candidate(name: str, every: Sequence[Own], wanted: Wanted, options: Sequence[Option]) -> Candidate:
     option = option_of(name, options) if name.startswith("--") else None
     knob = next((each for each in wanted.table if each.flag == name), None)
-    now = value_of(wanted.words, *option.flags) if option is not None else None
+    now = _now(option, wanted.words) if option is not None else None
     levels = [Level(text=now or AS_IT_IS)]
     for own in every:
         change = _as_written(own.change, wanted.words, options)
@@ -236,6 +236,15 @@ def _own_candidate(name: str, every: Sequence[Own], wanted: Wanted, options: Seq
         bound=largest(wanted.bounds.get(knob.effect)) if knob else None,
         reason=why,
     )
+
+
+def _now(option: Option, words: Sequence[str]) -> str | None:
+    """What the command says of an option; `None` where it says nothing."""
+    if option.action not in ("boolean", "store_const"):
+        return value_of(words, *option.flags)
+    names = {each.replace("_", "-") for each in option.flags}
+    given = [name for word in words if (name := word.replace("_", "-")) in names or _opposite(name) in names]
+    return ("off" if given[-1].startswith("--no-") else "on") if given else None
 
 
 def _as_written(change: Change, words: Sequence[str], options: Sequence[Option]) -> Change:

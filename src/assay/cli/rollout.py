@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.cli.rollout_options import ApplyOptions, StatusOptions, UndoOptions
+from assay.cli.rollout_options import ApplyOptions, PromoteOptions, StatusOptions, UndoOptions
 
 
 def apply(deployment: Path, *change: str, options: ApplyOptions | None = None) -> int:
@@ -47,11 +47,13 @@ def status(target: str, *, options: StatusOptions | None = None) -> int:
     return code
 
 
-def promote(target: str, *, options: UndoOptions | None = None) -> int:
+def promote(target: str, *, options: PromoteOptions | None = None) -> int:
     """Keep the change that is on trial, also over a reboot, without a restart.
 
-    Where it cannot be written (exit code 4) it stays on trial. Exit code 7: it
-    was taken back, and the service serves as before; 8: a person must look.
+    With --watch it is kept only after it has gone well for so long; else, and
+    also when the watch is interrupted, killed or cut off, it goes back. Where it
+    cannot be written (exit code 4) it stays on trial. Exit code 7: it was taken
+    back, and the service serves as before; 8: a person must look.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def promote(target: str, *, options: UndoOptions | None = None) -> int:
     """
     from assay.cli import rollout_run
 
-    print(rollout_run.promoted(target, options or UndoOptions()))
+    print(rollout_run.promoted(target, options or PromoteOptions()))
     return 0
 
 

@@ -30,7 +30,7 @@ class StatusOptions(HostOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class UndoOptions(StatusOptions):
-    """Options of `assay promote` and `assay rollback`.
+    """Options of `assay rollback`, and of the verbs that may end with it.
 
     Parameters
     ----------
@@ -45,6 +45,31 @@ class UndoOptions(StatusOptions):
     dry_run: Switch = False
     ready_timeout: float = 1800.0
     journal: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PromoteOptions(UndoOptions):
+    """Options of `assay promote`.
+
+    Parameters
+    ----------
+    watch
+        Minutes to watch it before it is kept, while its users are served: errors, latency, tokens a step of
+        speculation, answers. Outside the range that it was proven in it is taken back.
+    proven
+        Results of the change that say that range, as `assay compare` takes them. Default: those of the study
+        that proved it.
+    switch
+        Seconds after which the machine takes the change back by itself if the watch is not heard of.
+    base_url
+        The server as it is reached from here. Default: where it listens there, through ssh.
+    """
+
+    watch: float | None = None
+    proven: str | None = None
+    switch: int = 120
+    base_url: str | None = None
 
 
 @Parameter(name="*")

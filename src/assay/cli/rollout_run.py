@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import reports
+from assay.cli.extras import with_numpy
 from assay.cli.host_options import check_target, check_user, open_host
-from assay.cli.noting import new_id, nothing, noting, say, tell, who
+from assay.cli.noting import interrupted_by, new_id, nothing, noting, say, subject_of, tell, who
 from assay.cli.own_file import check_same, follow, own_file
 from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
@@ -37,7 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay._value import Value
-    from assay.cli.rollout_options import ApplyOptions, ChangeOptions, StatusOptions, UndoOptions
+    from assay.cli.rollout_options import (
+        ApplyOptions,
+        ChangeOptions,
+        PromoteOptions,
+        StatusOptions,
+        UndoOptions,
+    )
     from assay.cli.tune_options import TuneOptions
     from assay.deployment import Deployment
     from assay.hosts import Host
@@ -126,9 +134,33 @@ def stands(target: str, options: StatusOptions) -> tuple[str, int]:
     return text, 0 if fine else 1
 
 
-def promoted(target: str, options: UndoOptions) -> str:
+def promoted(target: str, options: PromoteOptions) -> str:
     """What `assay promote` prints."""
-    return _after(target, options, promote)
+    if options.watch is None:
+        if options.proven is not None:
+            raise InputError("--proven goes with --watch", hint="--watch 30 watches for half an hour")
+        return _after(target, options, promote)
+    with with_numpy():
+        from assay.cli.watch_run import watch_plan, watch_rule
+        from assay.study import promote_watched
+    rule = watch_rule(options.watch)
+    if options.dry_run:
+        said = _after(target, options, promote)
+        tell(f"assay: before that it is watched for {options.watch:g} minutes")
+        return said
+    live, hooks = _live(target, options)
+    own = own_file(Path(target), live)
+    patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
+    with open_host(live.host, options) as host, noting(live, options.journal) as note:
+        look = lambda: _look(host, live, hooks, patience)  # noqa: E731
+        if own is not None:
+            check_same(host, look(), own)
+        plan = watch_plan(rule, look, note, options, subject=subject_of(live))
+        with interrupted_by(signal.SIGTERM, signal.SIGHUP):
+            found = promote_watched(plan)
+        if own is not None:
+            follow(host, look(), own)
+    return reports.watched_json(found) if options.json else reports.watched_text(found)
 
 
 def rolled_back(target: str, options: UndoOptions) -> str:

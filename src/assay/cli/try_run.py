@@ -7,7 +7,6 @@ import dataclasses
 import os
 import signal
 import sys
-import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from assay.cli.try_target import Asked, Subject, asked, looked_at, named
 from assay.deployment import Hooks, parse_engine
 from assay.engines import pretends, settings_drawn_at_start
 from assay.errors import InputError, Refused, SourceError
+from assay.hosts import reach_url
 from assay.rollout import Request, parse_change, prepare
 from assay.trials import Expected, Ladder, Told, TryOut, are_one, try_once
 
@@ -181,11 +181,8 @@ def _reached(prepared: Prepared, options: TryOptions, load: LoadOptions) -> Iter
     if options.base_url is not None:
         yield target(options.base_url, verify=not load.insecure)
         return
-    there = urllib.parse.urlsplit(prepared.service.url)
-    port = there.port or (443 if there.scheme == "https" else 80)
-    with prepared.machine.host.reach(there.hostname or "127.0.0.1", port) as (address, here):
-        shown = f"[{address}]" if ":" in address else address
-        yield target(f"{there.scheme}://{shown}:{here}{there.path}", verify=not load.insecure)
+    with reach_url(prepared.machine.host, prepared.service.url) as url:
+        yield target(url, verify=not load.insecure)
 
 
 def _carried_out(

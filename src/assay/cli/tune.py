@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import importlib
 
 from assay.cli.bench_options import LoadOptions
+from assay.cli.extras import with_numpy
 from assay.cli.tune_options import HistoryOptions, TuneOptions
-from assay.errors import InputError
-
-
-@contextlib.contextmanager
-def _with_numpy() -> Iterator[None]:
-    """The search needs it, and nothing else of assay does.
-
-    Raises:
-        InputError: it is not there.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "numpy":
-            raise
-        raise InputError(
-            "studies need numpy, which is not installed", hint="pip install 'assay[search]'"
-        ) from None
 
 
 def tune(
@@ -53,9 +35,11 @@ def tune(
     candidate
         Your own: `+FLAG=VALUE`; several in one word, `"+A=1 +B"`, are changed together.
     """
-    with _with_numpy():
+    with with_numpy():
         from assay.cli import tune_run  # loaded only when it runs: `--help` stays fast
 
+        if options is not None and options.search == "optuna":
+            importlib.import_module("optuna")  # before anything is started
     text, code = tune_run.tuned(target, candidate, options or TuneOptions(), load or LoadOptions())
     print(text)
     return code
@@ -69,7 +53,7 @@ def history(target: str | None = None, *, options: HistoryOptions | None = None)
     target
         Only those whose target has this in its name.
     """
-    with _with_numpy():
+    with with_numpy():
         from assay.cli import history_run
 
     print(history_run.listed(target, options or HistoryOptions()))
@@ -84,7 +68,7 @@ def show(id: str, *, options: HistoryOptions | None = None) -> int:
     id
         Its name, or the beginning of it.
     """
-    with _with_numpy():
+    with with_numpy():
         from assay.cli import history_run
 
     print(history_run.shown(id, options or HistoryOptions()))

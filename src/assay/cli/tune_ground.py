@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.host_options import open_host
-from assay.cli.noting import subject_of, who
+from assay.cli.noting import say, subject_of, who
 from assay.cli.rollout_run import patience_of
-from assay.errors import Refused
+from assay.cli.watch_run import watch_plan, watch_rule
+from assay.errors import InputError, Refused
 from assay.facts import same_command
 from assay.rollout import check_permission as check_unit
 from assay.rollout import service_of
+from assay.study import promote_watched
 from assay.trials import LocalProcess, ProcessPlan, SystemdUnit, UnitPlan
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from assay._value import Value
     from assay.cli.tune_options import TuneOptions
     from assay.cli.tune_plan import Subject
-    from assay.rollout import Patience
+    from assay.rollout import Look, Patience
     from assay.study import StudyBegan
     from assay.trials import Ground
 
@@ -36,20 +38,14 @@ def check_permission(subject: Subject) -> None:
     Raises:
         Refused: it does not, or asks for what studies do not do yet.
     """
-    if subject.deployment.hooks.drain:
-        raise Refused(
-            f"{subject.path} has hooks that drain, and a study does not run them yet",
-            hint="take the server out of its balancer for the study, and [hooks] out of the file; "
-            "`assay try` runs them",
-        )
     if subject.deployment.live is not None:
-        if subject.deployment.live.user:
-            raise Refused(
-                f"{subject.deployment.live.unit} is a user's own unit, which studies do not start yet",
-                hint="`assay try` does; or leave [live] out: the command is started as a process",
-            )
         check_unit(subject.deployment)
         return
+    if subject.deployment.hooks.drain:
+        raise Refused(
+            f"{subject.path} has [hooks] and no [live]: a mark on the unit's machine says that it is drained",
+            hint="name the unit in [live], or take the server out of its balancer yourself, and [hooks] out",
+        )
     if subject.deployment.trials.where not in ("in_place", "drained"):
         raise Refused(
             f"{subject.path} does not let assay start servers on this machine",
@@ -100,14 +96,17 @@ def opened(
     with open_host(live.host, options) as host:
         plan = UnitPlan(
             unit=live.unit,
+            user=live.user,
             id=began.id,
             who=who(),
             note=note,
             why=options.why or f"study {began.id}",
             approved_by=options.approved_by,
+            hooks=subject.deployment.hooks,
             url=live.url,
             model=live.model,
             patience=_patience(options),
+            keep=_watched(subject, note, options),
         )
         ground = SystemdUnit(host, plan)
         if not same_command(ground.words(None), subject.words):
@@ -115,7 +114,37 @@ def opened(
                 f"the command of {live.unit} is not the one that {subject.path} says",
                 hint="`assay describe` writes a file of what runs",
             )
-        yield ground
+        with ground.drained(say):
+            yield ground
+
+
+def _watched(
+    subject: Subject, note: Callable[[str, Value], None], options: TuneOptions
+) -> Callable[[Callable[[], Look]], None] | None:
+    """What keeps the change that was shipped, where it is watched first."""
+    if options.watch is None:
+        return None
+    rule = watch_rule(options.watch)
+
+    def keep(look: Callable[[], Look]) -> None:
+        promote_watched(watch_plan(rule, look, note, options, subject=called(subject)))
+
+    return keep
+
+
+def check_watch(subject: Subject, options: TuneOptions) -> None:
+    """`--watch` is of a unit that is kept.
+
+    Raises:
+        InputError: there is nothing to watch, or that is no time.
+    """
+    if options.watch is None:
+        return
+    watch_rule(options.watch)
+    if not options.keep or subject.deployment.live is None:
+        raise InputError(
+            "--watch goes with --keep, of a deployment with [live]: else nothing is kept under a switch"
+        )
 
 
 def _process(subject: Subject, began: StudyBegan, options: TuneOptions) -> ProcessPlan:

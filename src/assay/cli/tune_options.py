@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -30,12 +30,19 @@ class TuneOptions(UndoOptions):
         Your word that options may be tried that make answers less precise (8-bit caches, quantisation).
     no_quality
         Do not look at the quality of answers.
+    search
+        What proposes the next start: assay's own search, or Optuna's TPE, which needs hundreds of starts and
+        so a server that starts in seconds (pip install 'assay[optuna]').
+    questions
+        Your own questions with what is right, one JSON object a line, asked of the server before and after.
     primary
         The load at which the gain must be shown, as `concurrency 16`. Default: the one with most requests.
     margin
         A loss up to this share at any load is none that matters.
     keep
         Leave the service running with what was shipped. Default: it is left as it was.
+    watch
+        With --keep, of a unit: minutes to watch the change, while its users are served, before it is kept.
     resume
         Go on with the last study of this deployment that has not ended.
     unchecked
@@ -68,9 +75,12 @@ class TuneOptions(UndoOptions):
     only: Switch = False
     lossy: Switch = False
     no_quality: Annotated[Switch, Parameter(name="--no-quality")] = False
+    search: Literal["assay", "optuna"] = "assay"
+    questions: Path | None = None
     primary: str | None = None
     margin: float = 0.03
     keep: Switch = False
+    watch: float | None = None
     resume: Switch = False
     unchecked: Switch = False
     switch: int = 120

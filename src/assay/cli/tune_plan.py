@@ -20,6 +20,7 @@ from assay.deployment import load_deployment, not_run, parse_engine, start_comma
 from assay.engines import find_server, is_followed, knobs
 from assay.errors import InputError, Refused, SourceError
 from assay.findings import Opened, open_deployment
+from assay.quality import read_questions
 from assay.rollout import parse_change
 from assay.source import default_cache, open_tree, read
 from assay.study import Budget, Scope, StudyBegan, digest
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from assay.cli.tune_options import TuneOptions
     from assay.deployment import Deployment, Launch
     from assay.engines import Server
+    from assay.quality import Question
     from assay.rollout import Change
     from assay.source import Declarations, Progress, Tree
     from assay.trials import Asked
@@ -181,7 +183,7 @@ def began(
     scope = Scope(source=subject.tree.digest, model=model, hardware=hardware)
     rule, budget = ConfirmationRule(margin=_margin(options.margin)), _budget(options)
     work, command = digest(levels, asked), digest(subject.words)
-    gate = not options.no_quality
+    gate, own = not options.no_quality, questions(options)
     folder = options.result_dir or Path(f"assay-tune-{id}")
     return StudyBegan(
         id=id,
@@ -190,15 +192,42 @@ def began(
         scope=scope,
         command=command,
         work=work,
-        plan=digest(found.planned, work, command, scope, rule, budget, gate, load.seed, options.primary),
+        plan=digest(
+            found.planned,
+            work,
+            command,
+            scope,
+            rule,
+            budget,
+            gate,
+            load.seed,
+            options.primary,
+            own,
+            options.search,
+        ),
         candidates=found,
         levels=_levels(levels, options.primary),
         rule=rule,
         budget=budget,
         gate=gate,
+        search=options.search,
+        questions=len(own),
         folder=str(folder.absolute()),
         asked=" ".join(mask_words(["assay", *sys.argv[1:]])),
     )
+
+
+def questions(options: TuneOptions) -> tuple[Question, ...]:
+    """The user's own, of their file.
+
+    Raises:
+        InputError: it cannot be read, a line is wrong, or nobody would ask them.
+    """
+    if options.questions is None:
+        return ()
+    if options.no_quality:
+        raise InputError("--questions and --no-quality exclude each other")
+    return read_questions(options.questions)
 
 
 def _levels(levels: Sequence[Level], primary: str | None) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ def tuned(target_: str, own: Sequence[str], options: TuneOptions, load: LoadOpti
     check_prompts(workload.prompts, workload.seed, bench_plan.levels(load))
     subject = tune_plan.looked_at(target_, options)
     found = tune_plan.listed(subject, tune_plan.own_candidates(own, subject.deployment), options, load)
+    tune_ground.check_watch(subject, options)
     began = tune_plan.began(subject, found, new_id(), options, load)
     if options.dry_run:
         return _planned(began, read_journal(options.journal), options), 0
@@ -185,7 +186,7 @@ class _Carried:
         ended = conductor.ended(conclusion)
         ended = msgspec.structs.replace(
             ended,
-            kept=kept is not None and left.serves,
+            kept=kept is not None and left.serves and left.kept,
             message=f"{ended.message}; {left.message}".removeprefix("; "),
             command=command,
         )
@@ -216,6 +217,7 @@ class _Carried:
             told=Told(rung=rung_ended, progress=progress, note=self._note),
             expected=Expected(drawn=settings_drawn_at_start(ground.words(None))),
             lossy=self._options.lossy,
+            questions=tune_plan.questions(self._options),
         )
 
 

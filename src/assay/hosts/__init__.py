@@ -14,7 +14,7 @@ from assay.hosts.child import (
 )
 from assay.hosts.command import Command, CommandResult, Script
 from assay.hosts.host import Host
-from assay.hosts.http import HttpAnswer, ask_http
+from assay.hosts.http import HttpAnswer, ask_http, reach_url
 from assay.hosts.local import LocalHost
 from assay.hosts.ssh import SshHost
 from assay.hosts.sudo import AskPassword, askpass
@@ -46,6 +46,7 @@ __all__ = [
     "folder_of",
     "listens",
     "marked",
+    "reach_url",
     "running",
     "session_of",
     "start_child",

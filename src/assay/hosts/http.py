@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import urllib.parse
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from assay._value import Value
 from assay.errors import CommandFailed, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from assay._secret import Secret
     from assay.hosts.host import Host
 
@@ -121,3 +124,17 @@ def parse_http_answer(out: bytes) -> HttpAnswer:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise CommandFailed("python3 did not say what was answered") from error
+
+
+@contextlib.contextmanager
+def reach_url(host: Host, url: str) -> Iterator[str]:
+    """That URL of a server of the machine as it is to be had from here, for the length of a block.
+
+    Raises:
+        HostError: it is not.
+    """
+    there = urllib.parse.urlsplit(url)
+    port = there.port or (443 if there.scheme == "https" else 80)
+    with host.reach(there.hostname or "127.0.0.1", port) as (address, here):
+        shown = f"[{address}]" if ":" in address else address
+        yield f"{there.scheme}://{shown}:{here}{there.path}"

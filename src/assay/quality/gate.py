@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
-from assay.bench import answers, prompt_logprobs
+from assay.bench import answers, prompt_logprobs, replies
 from assay.errors import InputError
 from assay.quality.judge import Beside, Gate, Judgement, judge
 from assay.quality.logprobs import distance
 from assay.quality.outputs import Output, check_outputs
+from assay.quality.paired import paired
 from assay.quality.sampled import Sampled, sampled_faults
 
 if TYPE_CHECKING:
     from assay._secret import Secret
     from assay.bench import Target
+    from assay.quality.questions import Question
 
 _WORDS = (
     *(
@@ -78,12 +80,19 @@ class Answers(Value):
     """Greedy answers, many at a time."""
     sampled: tuple[Sampled, ...] = ()
     """Answers at temperature 1."""
+    right: tuple[bool, ...] = ()
+    """Whether each of the user's own questions was answered rightly; empty where they were not asked."""
 
 
 def ask_answers(
-    where: Target, model: str, asked: AskedFor | None = None, *, key: Secret | None = None
+    where: Target,
+    model: str,
+    asked: AskedFor | None = None,
+    *,
+    questions: Sequence[Question] = (),
+    key: Secret | None = None,
 ) -> Answers:
-    """Ask the server; nothing is judged.
+    """Ask the server; nothing is judged but whether the user's own questions were answered rightly.
 
     Raises:
         MeasurementError: it does not answer.
@@ -94,7 +103,10 @@ def ask_answers(
     tokens = asked.output_tokens
     greedy = answers(where, model, prompts, max_tokens=tokens, key=key)
     drawn = answers(where, model, prompts, max_tokens=tokens, temperature=1.0, key=key)
+    put = [(each.prompt, each.max_tokens) for each in questions]
+    said = replies(where, model, put, key=key) if put else ()
     return Answers(
+        right=tuple(question.right(reply) for question, reply in zip(questions, said, strict=True)),
         logprobs=tuple(tuple(each if each == each else None for each in row) for row in given or ()),
         outputs=tuple(
             Output(text=each.text, tokens=each.tokens, finish=each.finish, prompt_tokens=each.prompt_tokens)
@@ -117,7 +129,7 @@ def judge_answers(
     no small change.
 
     Raises:
-        ValueError: no start of the baseline, or other prompts.
+        ValueError: no start of the baseline, or other prompts or questions.
     """
     reference, others = baselines[0], baselines[1:]
     outputs = [each for one in baselines for each in one.outputs]
@@ -126,7 +138,13 @@ def judge_answers(
         *check_outputs(outputs, candidate.outputs),
         *(sampled_faults(samples, candidate.sampled) if samples and candidate.sampled else ()),
     )
-    beside = Beside(faults=faults, outputs=len(candidate.outputs), lossy=lossy)
+    right = next((each.right for each in baselines if each.right), ())
+    beside = Beside(
+        faults=faults,
+        outputs=len(candidate.outputs),
+        questions=paired(right, candidate.right) if right and candidate.right else None,
+        lossy=lossy,
+    )
     if not reference.logprobs or not candidate.logprobs:
         return judge(None, (), beside, gate)
     own = [distance(_rows(reference), _rows(each)) for each in others if each.logprobs]

@@ -51,6 +51,8 @@ class Judgement(Value):
     """Broken outputs from this share on would have been seen four times in five; `None` without outputs."""
     smallest_k3: float | None
     """A divergence from this on would have been called more than `same`; `None` with fewer than 3 starts."""
+    questions: Paired | None = None
+    """What became of the user's own questions; `None` where there are none."""
 
 
 class Beside(Value):
@@ -98,6 +100,7 @@ def judge(
         needs_word=beside.lossy,
         smallest_share=smallest_share(beside.outputs) if beside.outputs else None,
         smallest_k3=limit,
+        questions=beside.questions,
     )
 
 

@@ -11,7 +11,8 @@ from assay.errors import InputError
 from assay.quality.graders import Grader, check_expected, graded
 
 _MOST_BYTES = 64 << 20
-_KEYS = {"prompt", "grader", "expected", "category"}
+_KEYS = {"prompt", "grader", "expected", "category", "max_tokens"}
+_USUAL_TOKENS, _MOST_TOKENS = 1024, 65_536
 
 
 class Question(Value):
@@ -24,7 +25,9 @@ class Question(Value):
     expected: Any
     """What is right: a text, a number, a letter, a pattern, or a call with `name` and `arguments`."""
     category: str = ""
-    """A group of questions that is also reported by itself."""
+    """The user's own name of a group; nothing is made of it."""
+    max_tokens: int = _USUAL_TOKENS
+    """Tokens that an answer may have."""
 
     def right(self, answer: str) -> bool:
         """Whether an answer is right."""
@@ -32,7 +35,8 @@ class Question(Value):
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """The questions of a file, one JSON object a line: `prompt`, `grader`, `expected`, `category`.
+    """The questions of a file, one JSON object a line: `prompt`, `grader`, `expected`, `category`,
+    `max_tokens`.
 
     Raises:
         InputError: it cannot be read, or a line is wrong; says which.
@@ -63,10 +67,14 @@ def _question(line: str, where: str) -> Question:
     grader = document.get("grader", "exact")
     if grader not in get_args(Grader):
         raise InputError(f"{where}: unknown grader {grader!r}", hint=f"known: {', '.join(get_args(Grader))}")
+    tokens = document.get("max_tokens", _USUAL_TOKENS)
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 1 <= tokens <= _MOST_TOKENS:
+        raise InputError(f"{where}: max_tokens: a number from 1 to {_MOST_TOKENS} was expected")
     check_expected(grader, document.get("expected"), where)
     return Question(
         prompt=document["prompt"],
         grader=grader,
         expected=document["expected"],
         category=str(document.get("category", "")),
+        max_tokens=tokens,
     )

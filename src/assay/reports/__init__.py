@@ -22,6 +22,8 @@ from assay.reports.rollout import (
     status_json,
     status_text,
     together,
+    watched_json,
+    watched_text,
 )
 from assay.reports.study import (
     HISTORY_SCHEMA,
@@ -93,4 +95,6 @@ __all__ = [
     "triage_text",
     "try_json",
     "try_text",
+    "watched_json",
+    "watched_text",
 ]

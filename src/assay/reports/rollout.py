@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from assay._value import Value
     from assay.rollout import Intent, Outcome, Plan, Status
+    from assay.study import Watched
 
 
 def plan_text(plan: Plan) -> str:
@@ -77,6 +78,31 @@ def intent_text(intent: Intent) -> str:
 def intent_json(intent: Intent) -> str:
     """The same as JSON."""
     return _json(intent)
+
+
+_FIGURES = {
+    "running": "requests of others at a time",
+    "token_ms": "ms a token",
+    "answer_ms": "ms an answer to us",
+    "acceptance": "tokens a step of speculation",
+}
+
+
+def watched_text(found: Watched) -> str:
+    """How a watch ended."""
+    kept = "is kept; `assay rollback` takes it back" if found.result == "kept" else "was taken back"
+    lines = [
+        f"{found.id} {kept}: {found.message}",
+        f"watched for {found.watched_s / 60:.3g} minutes, {found.looks} looks: {found.failed} of "
+        f"{found.requests} requests failed",
+        *(f"  {each.low:.4g} to {each.high:.4g} {_FIGURES[each.name]}" for each in found.figures),
+    ]
+    return harmless_lines(mask("\n".join(lines)))
+
+
+def watched_json(found: Watched) -> str:
+    """The same as JSON; docs/reference/rollout-json.md."""
+    return _json(found)
 
 
 def status_text(status: Status) -> str:

@@ -55,6 +55,8 @@ def study_plan_text(began: StudyBegan, foreseen: Forecast) -> str:
         2,
         5,
     )
+    if began.questions:
+        lines += _wrapped(f"4. quality: {began.questions} questions of yours, before and after", 2, 5)
     known = "as earlier ones did" if foreseen.start_known else "an assumption: --start-minutes"
     lines += _wrapped(
         f"cost: at most {began.budget.hours:g} h; a start takes {foreseen.start_s / 60:.2g} min ({known})"

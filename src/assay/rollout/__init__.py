@@ -6,7 +6,7 @@ from assay.rollout.change import Change, Setting, changed_words, parse_change
 from assay.rollout.checks import Check, check_machine, checked
 from assay.rollout.drop_in import Layout, layout
 from assay.rollout.failure import Failure, FailureKind, name_exit
-from assay.rollout.holding import Hold, held
+from assay.rollout.holding import Hold, held, watched
 from assay.rollout.machine import Machine
 from assay.rollout.marks import Armed, Marks
 from assay.rollout.permission import check_permission
@@ -60,4 +60,5 @@ __all__ = [
     "rollback",
     "service_of",
     "status",
+    "watched",
 ]

@@ -228,6 +228,24 @@ until_s "$(tail -n 1 "$run/trial")"
 )
 """The trial's switch from its beginning: the same timer, so that there is no moment without one."""
 
+WATCH = (
+    _HEAD
+    + _LOCK
+    + _ARM
+    + _MINE
+    + r"""
+systemctl is-active --quiet "$switch-trial.timer" || exit 13
+if systemctl is-active --quiet "$switch.timer"; then
+  systemctl restart "$switch.timer"
+  until_s "$8"
+else
+  arm "$switch" "$8"
+fi
+systemctl restart "$switch-trial.timer"
+"""
+)
+"""`$8`: seconds. A second, shorter switch beside the trial's while somebody watches; both begin anew."""
+
 REVERT = (
     _HEAD
     + _LOCK

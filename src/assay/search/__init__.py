@@ -1,7 +1,20 @@
 """Which configuration to start next: ask and tell, for starts that are few, slow and noisy. Needs numpy."""
 
+from assay.search.by_optuna import OptunaSearch
 from assay.search.feasibility import Memory
-from assay.search.search import Habits, Outcome, Search
+from assay.search.habits import Habits, Outcome
+from assay.search.search import Search
 from assay.search.space import Arm, Effect, Knob, Objective, Space
 
-__all__ = ["Arm", "Effect", "Habits", "Knob", "Memory", "Objective", "Outcome", "Search", "Space"]
+__all__ = [
+    "Arm",
+    "Effect",
+    "Habits",
+    "Knob",
+    "Memory",
+    "Objective",
+    "OptunaSearch",
+    "Outcome",
+    "Search",
+    "Space",
+]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import Literal
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assay._value import Value
 from assay.search.feasibility import Feasibility, Memory
+from assay.search.habits import Habits, Outcome
 from assay.search.model import Features, Model
 from assay.search.space import Arm, Objective, Space
 
@@ -23,31 +21,6 @@ _BEST = 4
 _CLIMBS, _KEPT, _FAR = 2, 12, 20
 _AGAIN = 0.003
 _FEASIBLE_WEIGHT = 0.02
-
-Status = Literal["served", "failed", "crashed"]
-"""It was measured; it did not start; it started and died under load."""
-
-
-class Outcome(Value):
-    """What became of one start."""
-
-    status: Status
-    """How it ended."""
-    values: dict[str, float] = msgspec.field(default_factory=dict)
-    """Logarithm of the figure at each level; only where it served."""
-
-
-class Habits(Value):
-    """How a search goes about it."""
-
-    noise_sd: float = 0.0112
-    """Standard deviation of one start, in logarithms, measured where it can be."""
-    baselines: int = 2
-    """Starts of the baseline before anything is changed."""
-    seed: int = 0
-    """Of what is drawn by chance."""
-    contributes: float = 0.8
-    """What gains with a smaller chance is pruned."""
 
 
 class Search:

@@ -17,7 +17,10 @@ from assay.study.entries import (
     StudyEnded,
 )
 from assay.study.live import LiveRunner
+from assay.study.proven import Proven, ProvenLoad, proven_by_runs, proven_by_study
 from assay.study.record import Known, Record, decisions, studies
+from assay.study.watch import Watched, WatchPlan, promote_watched
+from assay.study.watch_rule import Standing, WatchFigure, WatchLook, WatchRule
 
 __all__ = [
     "BASELINES",
@@ -30,22 +33,33 @@ __all__ = [
     "Known",
     "LiveRunner",
     "OptionEnd",
+    "Proven",
+    "ProvenLoad",
     "Record",
     "Remembered",
     "Runner",
     "Scope",
     "Spent",
+    "Standing",
     "StartBegan",
     "StartEnded",
     "StartLost",
     "StudyBegan",
     "StudyEnded",
+    "WatchFigure",
+    "WatchLook",
+    "WatchPlan",
+    "WatchRule",
+    "Watched",
     "decisions",
     "digest",
     "fewest_pairs",
     "forecast",
     "foreseen",
     "known_before",
+    "promote_watched",
+    "proven_by_runs",
+    "proven_by_study",
     "studies",
     "without_failures",
 ]

@@ -19,7 +19,7 @@ from assay.candidates import Candidate
 from assay.decisions import Decision, decide
 from assay.errors import JournalError, MeasurementError
 from assay.rollout import Change
-from assay.search import Arm, Habits, Objective, Outcome, Search
+from assay.search import Arm, Habits, Objective, OptunaSearch, Outcome, Search
 from assay.stats import Noise, noise, pooled
 from assay.study.budget import Spent
 from assay.study.endings import option_ends
@@ -167,11 +167,12 @@ class Conductor:
                 found[level] = every
         return found
 
-    def _searching(self, baselines: Sequence[StartEnded]) -> Search:
+    def _searching(self, baselines: Sequence[StartEnded]) -> AnySearch:
         primary = self._began.levels[0]
         seen = noise([start.values[primary] for start in baselines])
         self._noise_sd = max(_USUAL, seen.spread if seen is not None else 0.0)
-        search = self._last_search = Search(
+        kind = OptunaSearch if self._began.search == "optuna" else Search
+        search = self._last_search = kind(
             self._space,
             Objective(levels=self._began.levels),
             valid=self._is_valid,
@@ -202,14 +203,14 @@ class Conductor:
             (at, level) in self._unfit for at, level in enumerate(arm)
         )
 
-    def _learn(self, search: Search, arm: Arm, outcome: Outcome) -> None:
+    def _learn(self, search: AnySearch, arm: Arm, outcome: Outcome) -> None:
         """Let the search learn from a start."""
         search.tell(arm, outcome)
         others = [(at, level) for at, level in enumerate(arm) if level != self._space.baseline[at]]
         if outcome.status != "served" and len(others) == 1:
             self._unfit.add(others[0])
 
-    def _search(self, search: Search, noises: Mapping[str, Noise]) -> None:
+    def _search(self, search: AnySearch, noises: Mapping[str, Noise]) -> None:
         """Start arms until the rest of the budget is what the confirmation needs, or no start pays."""
         worth = max(_HARDLY, self._noise_sd / 2)
         forced = len(alone(self._candidates))
@@ -331,6 +332,7 @@ class Conductor:
         return ", ".join(f"{name} {value}" for name, value in changed(self._candidates, arm))
 
 
+AnySearch = Search | OptunaSearch
 _PHASES: dict[Phase, str] = {
     "baseline": "baseline",
     "search": "search",

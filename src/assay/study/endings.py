@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assay.candidates import Candidate
-from assay.search import Arm, Search
+from assay.search import Arm, OptunaSearch, Search
 from assay.study.entries import OptionEnd, StartEnded
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def option_ends(
     candidates: Sequence[Candidate],
     starts: Sequence[StartEnded],
     conclusion: Conclusion,
-    search: Search,
+    search: Search | OptunaSearch,
 ) -> tuple[OptionEnd, ...]:
     """One for each candidate, in its order."""
     return tuple(_end(at, each, candidates, starts, conclusion, search) for at, each in enumerate(candidates))
@@ -32,7 +32,7 @@ def _end(
     candidates: Sequence[Candidate],
     starts: Sequence[StartEnded],
     conclusion: Conclusion,
-    search: Search,
+    search: Search | OptunaSearch,
 ) -> OptionEnd:
     baseline = tuple(one.present for one in candidates)
     served = {start.arm[at] for start in starts if start.outcome == "served"} - {each.present}
@@ -40,7 +40,7 @@ def _end(
     if confirmed != each.present and conclusion.decision is not None:
         level = confirmed
     elif served:
-        level = max(served, key=lambda one: search.difference(_only(baseline, at, one), baseline)[0])
+        level = max(served, key=lambda one: _middle(search, _only(baseline, at, one), baseline))
     else:
         return _never_served(at, each, starts)
     shipped = level == confirmed and conclusion.result == "shipped"
@@ -48,8 +48,7 @@ def _end(
     if shipped and alone:
         low, high = _confirmed(conclusion)
     else:
-        mean, sd = search.difference(_only(baseline, at, level), baseline)
-        low, high = math.expm1(mean - _NINE_IN_TEN * sd), math.expm1(mean + _NINE_IN_TEN * sd)
+        low, high = _believed(search, _only(baseline, at, level), baseline)
     failures = list(_failures(at, each, starts, served))
     told = "confirmed" if alone else "part of what was confirmed; by itself not shown"
     message = told if shipped else ""
@@ -61,6 +60,20 @@ def _end(
         high=high,
         message="; ".join([message, *failures] if message else failures),
     )
+
+
+def _middle(search: Search | OptunaSearch, arm: Arm, baseline: Arm) -> float:
+    found = search.difference(arm, baseline)
+    return -math.inf if found is None else found[0]
+
+
+def _believed(search: Search | OptunaSearch, arm: Arm, baseline: Arm) -> tuple[float | None, float | None]:
+    """As shares; nothing where the search was only told of arms that change more."""
+    found = search.difference(arm, baseline)
+    if found is None:
+        return None, None
+    mean, sd = found
+    return math.expm1(mean - _NINE_IN_TEN * sd), math.expm1(mean + _NINE_IN_TEN * sd)
 
 
 def _confirmed(conclusion: Conclusion) -> tuple[float | None, float | None]:

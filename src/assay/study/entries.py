@@ -15,6 +15,9 @@ from assay.rollout import FailureKind
 Phase = Literal["baseline", "search", "confirm_a", "confirm_b"]
 """Why the server is started: to know the baseline and its noise; to learn; as one half of a pair."""
 
+SearchName = Literal["assay", "optuna"]
+"""assay's own, for starts that cost minutes; Optuna, for those that cost seconds."""
+
 OutcomeKind = Literal["served", "failed", "crashed", "void"]
 """It was measured; it did not start; it died under load; it started, and the change did not take effect."""
 
@@ -72,6 +75,10 @@ class StudyBegan(Value):
     """What it may cost."""
     gate: bool = True
     """Whether the quality of answers is looked at."""
+    search: SearchName = "assay"
+    """What proposes the next start."""
+    questions: int = 0
+    """The user's own questions that are asked where the gate looks."""
     folder: str
     """Where results go."""
     asked: str = ""

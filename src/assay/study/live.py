@@ -12,7 +12,7 @@ import msgspec
 
 from assay.bench import read_run
 from assay.errors import InputError, MeasurementError, NotReady, TooManyFailures
-from assay.quality import Judgement, ask_answers, judge_answers, read_answers, write_answers
+from assay.quality import Judgement, Paired, Question, ask_answers, judge_answers, read_answers, write_answers
 from assay.rollout import StartFailed
 from assay.study.entries import Judged, StartBegan, StartEnded
 from assay.trials import Expected, Started, climb, fit, prove_effect
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.trials import Effect, Ground, Ladder, Told
 
 _SHOWN = 200
+_LEFT_OUT = "--no-quality leaves that out"
 _FIGURE = "output_throughput"
 """What decides where so many requests are kept in flight, as `assay compare` has it."""
 
@@ -41,6 +42,8 @@ class LiveRunner:
     """What settings are held against."""
     lossy: bool = False
     """The user's word that less precise answers may be shipped."""
+    questions: tuple[Question, ...] = ()
+    """The user's own, asked of the first start of the baseline and of the first of what is confirmed."""
     clock: Callable[[], float] = time.monotonic
     """Seconds."""
     _baseline: Started | None = None
@@ -86,12 +89,18 @@ class LiveRunner:
                 return _replaced(ended, outcome="void")
         try:
             path, run = self._climbed(ended, started)
-            answers = self._asked(ended) if gate else ""
         except MeasurementError as error:
             if self.ground.lives(started) and not isinstance(error, TooManyFailures | NotReady):
                 raise
             lines = started.log[-12:]
             return _replaced(ended, outcome="crashed", message=f"under load: {error.message}", lines=lines)
+        try:
+            answers = self._asked(ended) if gate else ""
+        except MeasurementError as error:
+            if self.ground.lives(started):
+                raise
+            message = f"when it was asked for log-probabilities ({_LEFT_OUT}): {error.message}"
+            return _replaced(ended, outcome="crashed", message=message)
         if not self.ground.lives(started):
             return _replaced(ended, outcome="crashed", message="it ended while it was measured")
         values = {each.load: each.figures[_FIGURE] for each in run.measurements}
@@ -121,8 +130,10 @@ class LiveRunner:
         """Ask for what quality is judged by; where the server does not answer, that is said in the end."""
         path = self.ladder.folder / f"answers-{ended.number}.json"
         model = self.ladder.workload.sending.model
+        questions = self.questions if ended.phase == "confirm_b" or ended.number == 1 else ()
         with self.ladder.reach() as where:
-            write_answers(path, ask_answers(where, model, key=self.ladder.key))
+            found = ask_answers(where, model, questions=questions, key=self.ladder.key)
+        write_answers(path, found)
         return str(path)
 
     def judge(self, baselines: Sequence[StartEnded], candidate: StartEnded) -> Judged:
@@ -159,7 +170,18 @@ def _said(found: Judgement) -> str:
         power.append(f"broken answers from {100 * found.smallest_share:.1f} % on")
     if found.smallest_k3:
         power.append(f"a divergence from {found.smallest_k3:.2g} nats a token on")
-    return f"{text} (it would have seen {' and '.join(power)})" if power else text
+    if power:
+        text += f" (it would have seen {' and '.join(power)})"
+    if found.questions is not None:
+        text += f"; {_questions(found.questions)}"
+    return text
+
+
+def _questions(found: Paired) -> str:
+    return (
+        f"{found.right_b} of {found.questions} questions right, before {found.right_a}: {found.lost} lost, "
+        f"{found.gained} gained, so at most {100 * max(found.drop_high, 0):.1f} points are lost (95 %)"
+    )
 
 
 def _free(folder: Path, name: str) -> str:

@@ -40,6 +40,8 @@ class Ended(Value):
     """Whether the service runs."""
     message: str
     """In a sentence, for people."""
+    kept: bool = True
+    """Whether it runs with the change that was to be kept."""
     command: tuple[str, ...] = ()
     """The words that a person starts to have what was shipped, where assay does not keep it running."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._masking import mask, secrets_in_words
+from assay.deployment import Hooks
 from assay.errors import ApplyFailed, HostError
 from assay.facts import read_served
+from assay.hosts import reach_url
 from assay.rollout import (
     Change,
     Failure,
@@ -47,6 +48,8 @@ class UnitPlan:
 
     unit: str
     """Its name."""
+    user: bool = False
+    """Whether it is of the user's own manager."""
     id: str
     """The study; its rollouts are called after it."""
     who: str
@@ -57,12 +60,16 @@ class UnitPlan:
     """For what reason."""
     approved_by: str = ""
     """Who agreed."""
+    hooks: Hooks = field(default_factory=Hooks)
+    """What takes it out of its balancer, and puts it back."""
     url: str | None = None
     """Where it answers, as seen from its machine; None: as its command says."""
     model: str | None = None
     """The model's name for requests; None: the first that it lists."""
     patience: Patience = field(default_factory=Patience)
     """How long things may take."""
+    keep: Callable[[Callable[[], Look]], None] | None = None
+    """Keeps the change that is on trial, or takes it back and raises ApplyFailed; None: it is promoted."""
 
 
 class SystemdUnit:
@@ -73,6 +80,7 @@ class SystemdUnit:
         self._hold: Hold | None = None
         self._fresh = ""
         """The invocation of a start of the unchanged unit that nobody has measured."""
+        self._undrain: Callable[[], None] = lambda: None
         self._look_ = self._look()
         self.ran: bool | None = True
         """It must run: there is no way back to a service that does not serve."""
@@ -91,13 +99,24 @@ class SystemdUnit:
         return changed_words(start.words, change, dollars="no-env-expand" not in start.flags)
 
     @contextlib.contextmanager
+    def drained(self, on_step: Callable[[str], None]) -> Iterator[None]:
+        """Out of its balancer for the length of a block, where there are hooks: what others ask of it
+        would be part of every figure.
+
+        Raises:
+            Refused: the drain hook failed. Nothing was changed.
+            RestoreFailed: it serves, and the undrain hook failed.
+        """
+        look = self._look().hooked(self._plan.hooks, who=self._plan.who)
+        look.machine.id = self._plan.id
+        with look.drain.around(self._plan.note, on_step) as self._undrain:
+            yield
+
+    @contextlib.contextmanager
     def reach(self) -> Iterator[str]:
         """Through the user's own ssh."""
-        there = urllib.parse.urlsplit(self.service.url)
-        port = there.port or (443 if there.scheme == "https" else 80)
-        with self._host.reach(there.hostname or "127.0.0.1", port) as (address, here):
-            shown = f"[{address}]" if ":" in address else address
-            yield f"{there.scheme}://{shown}:{here}{there.path}"
+        with reach_url(self._host, self.service.url) as url:
+            yield url
 
     def begin(self) -> None:
         """Take back what this study left on trial.
@@ -134,24 +153,43 @@ class SystemdUnit:
     def lives(self, started: Started) -> bool:
         """Whether that start still runs, and a change is still on trial."""
         over = self._hold is not None and self._hold.over
-        return not over and self._invocation() == started.invocation
+        state = self._look_.machine.state()  # one that ended by itself keeps its invocation
+        return not over and state.active_state == "active" and state.invocation_id == started.invocation
 
     def leave(self, change: Change | None) -> Ended:
         """It serves as before; with a change that is kept, that is promoted."""
         self.begin()
         if change is None:
-            return Ended(serves=True, message=f"{self._plan.unit} serves as before")
+            return self._left()
         id = f"{self._plan.id}-kept"
         # nobody renews its switch while it is promoted
         prepared = prepare(self._host, self._request(id, change, trial_s=_LONG_S))
         apply(prepared, note=self._plan.note)
         try:
-            promote(self._look(), note=self._plan.note)
+            if self._plan.keep is None:
+                promote(self._look(), note=self._plan.note)
+            else:
+                self._undrain()  # it is watched while it serves its users
+                self._plan.keep(lambda: self._look().hooked(self._plan.hooks, who=self._plan.who))
+        except ApplyFailed as error:
+            message = f"it was taken back, and serves as before: {error.message}"
+            return Ended(serves=True, kept=False, message=message)
         except BaseException:
             come_back(self._look(), id, note=self._plan.note)
             raise
         message = "kept: it serves with the change, also after a reboot; `assay rollback` takes it back"
         return Ended(serves=True, message=message)
+
+    def _left(self) -> Ended:
+        """What ended by itself while it was measured is started again, as it is."""
+        unit = self._plan.unit
+        if self._look_.machine.state().active_state != "active":
+            try:
+                restart(self._look(), note=self._plan.note)
+            except StartFailed as error:
+                message = f"{unit} DOES NOT SERVE, a person must look: {error.failure.message}"
+                return Ended(serves=False, message=message)
+        return Ended(serves=True, message=f"{unit} serves as before")
 
     def _request(self, id: str, change: Change, *, trial_s: int | None = None) -> Request:
         plan = self._plan
@@ -159,7 +197,7 @@ class SystemdUnit:
         if trial_s is not None:
             patience = msgspec.structs.replace(patience, trial_s=max(trial_s, patience.trial_s))
         return Request(
-            id=id, unit=plan.unit, change=change, who=plan.who, why=plan.why, url=plan.url,
+            id=id, unit=plan.unit, user=plan.user, change=change, who=plan.who, why=plan.why, url=plan.url,
             approved_by=plan.approved_by, model=plan.model, patience=patience,
         )  # fmt: skip
 
@@ -195,7 +233,9 @@ class SystemdUnit:
 
     def _look(self) -> Look:
         plan = self._plan
-        self._look_ = Look(self._host, plan.unit, url=plan.url, model=plan.model, patience=plan.patience)
+        self._look_ = Look(
+            self._host, plan.unit, url=plan.url, model=plan.model, patience=plan.patience, user=plan.user
+        )
         return self._look_
 
 
