@@ -28,6 +28,9 @@ class Found:
 
     effects: list[Effect] = field(default_factory=list)
     death: Death | None = None
+    stuck: Death | None = None
+    """Ends every way through a function in B that A's start comes through, where it is not known whether that
+    function is called: B may not start."""
     gave_up: bool = False
     broken: dict[Context, str] = field(default_factory=dict)
     """Functions that could not be followed in B, and why."""

@@ -138,6 +138,9 @@ class Explainer:
         if found.death is not None:
             return self._raises(found.death, overlay, fields)
         best = max(found.effects, key=_weight, default=None)
+        if best is not None and found.stuck is not None:
+            stop = f"whether the start gets there: {self._stop(found.stuck)}"
+            return Difference(outcome="open", open_atoms=(stop,), reads=self.reached_reads(fields))
         if best is not None and best.level >= SOMETIMES:
             return self._effect(best, overlay, fields)
         if best is not None:
@@ -203,6 +206,10 @@ class Explainer:
             guards=tuple(self._guard(*each) for each in tests),
             reads=self.reached_reads(fields),
         )
+
+    def _stop(self, death: Death) -> str:
+        says = f"{death.type_name}: {death.message}" if death.message else death.type_name
+        return f"{self.site(death.context, death.node)}: raises {says}"
 
     def _open_atoms(self, effect: Effect, overlay: Overlay) -> tuple[str, ...]:
         _, tests = self.tests(effect.context, effect.path, overlay)

@@ -482,6 +482,15 @@ class Overlay:
             starts = context.is_root and context.level == ALWAYS
             if outcome.death is not None and starts and context.outcome.death is None:
                 self.found.death = outcome.death
+            elif (
+                outcome.death is not None and self._came_through(context) and self.level(context) >= SOMETIMES
+            ):
+                self.found.stuck = outcome.death
+
+    def _came_through(self, context: Context) -> bool:
+        """Whether A's start runs through a function to its end, and B gets to it as surely."""
+        is_run = SOMETIMES <= context.level <= self.level(context)
+        return is_run and context in self.engine.phases.at_start and context.outcome.death is None
 
 
 def _holder(owner: Any) -> Any:
