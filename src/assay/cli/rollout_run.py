@@ -152,7 +152,10 @@ def promoted(target: str, options: PromoteOptions) -> str:
     own = own_file(Path(target), live)
     patience = Patience(ready_s=_positive(options.ready_timeout, "--ready-timeout"))
     with open_host(live.host, options) as host, noting(live, options.journal) as note:
-        look = lambda: _look(host, live, hooks, patience)  # noqa: E731
+
+        def look() -> Look:
+            return _look(host, live, hooks, patience)
+
         if own is not None:
             check_same(host, look(), own)
         plan = watch_plan(rule, look, note, options, subject=subject_of(live))
