@@ -113,6 +113,18 @@ def test_swapped_handlers(resolved: Mutated) -> None:
     assert (found.rejection.error, found.rejection.function) == ("TypeError", "_handle_data_parallelism")
 
 
+def test_an_error_that_cannot_say_what_it_is(resolved: Mutated) -> None:
+    change = (
+        ARGUMENTS,
+        "    def _handle_page_size(self):\n",
+        "    def _handle_page_size(self):\n        class Odd(Exception):\n            def __str__(self):\n"
+        "                return self.missing\n        raise Odd()\n",
+    )
+    found = resolved(change)
+    assert found.rejection is not None
+    assert (found.rejection.error, found.rejection.message) == ("Odd", "")
+
+
 def test_an_added_raise(resolved: Mutated) -> None:
     change = (
         ARGUMENTS,

@@ -32,6 +32,7 @@ from assay.flow.values import (
     Member,
     Raised,
     Symbol,
+    Touched,
     Unknown,
 )
 from assay.source import Parsed, Site
@@ -146,17 +147,25 @@ class Reporter:
 
     def rejection(self, phase: Phase, raised: Raised, conditions: Conditions) -> Rejection:
         """A line that raises."""
-        error = raised.error
-        text = operations.text(self.i, error) if isinstance(error, Instance) else ""
         return Rejection(
             phase=phase,
-            error=attributes.type_name(error),
-            message=text if isinstance(text, str) else "",
+            error=attributes.type_name(raised.error),
+            message=self._message(raised.error),
             site=site_of(raised.site),
             function=raised.trace[-1][2] if raised.trace else "",
             guards=self.guards(raised.guards),
             when=tuple(condition(test, outcome=outcome) for test, outcome in conditions),
         )
+
+    def _message(self, error: Any) -> str:
+        """What an error says; nothing where its own `__str__` raises or cannot be followed."""
+        if not isinstance(error, Instance):
+            return ""
+        try:
+            text = operations.text(self.i, error)
+        except (Raised, Touched):
+            return ""
+        return text if isinstance(text, str) else ""
 
     def writes(self) -> tuple[Write, ...]:
         """The assignments to options."""
