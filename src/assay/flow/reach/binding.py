@@ -40,16 +40,16 @@ def spread_into(run: Runner, target: Element, value: Value) -> None:
     """`{**value}` into a dict."""
     engine = run.engine
     for each in value - MARKS:
-        old = each.value if isinstance(each, Known) and isinstance(each.value, dict) else None
-        for name, inner in list((old or {}).items())[:200]:
-            store_item(run, target, engine.elements.known(name), engine.lift(inner))
-        if old is not None or isinstance(each, Seq):
+        if isinstance(each, Seq):
             for name in engine.keys_of(each, run.context):
                 held = run.read(engine.attribute_cell(each, f"[{name}]"))
                 store_item(run, target, engine.elements.known(name), held)
             rest = run.read(engine.attribute_cell(each, "[?]"))
             if rest:
                 store_item(run, target, RUN, rest)
+        elif isinstance(each, Known) and isinstance(each.value, dict):
+            for name, inner in list(each.value.items())[:200]:
+                store_item(run, target, engine.elements.known(name), engine.lift(inner))
         else:
             store_item(run, target, RUN, RUN)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import partial
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from assay.flow.reach import methods, natives, standard_library, world
@@ -30,7 +30,6 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import marks
 from assay.flow.reach.making import instantiated
-from assay.flow.reach.operands import argument, choices, standing
 from assay.flow.reach.within import all_marks
 from assay.flow.values import (
     MISSING,
@@ -297,10 +296,12 @@ def strictly(
         return None  # what an empty collection comes to hold is seen where it is filled
     if isinstance(function, Wrapped) and function.kind == "context":
         return None  # the call does nothing, entering what it makes does
-    operand = standing if isinstance(function, Class) else partial(argument, node)  # which are filled later
-    ways = choices(map(unmarked, values), MAX_WAYS, partial(operand, run))
-    if ways is None:
-        return None
+    plain = [unmarked(value) for value in values]
+    ways = 1
+    for value in plain:
+        ways *= len(value)
+        if ways > MAX_WAYS or not all(isinstance(each, Known) for each in value):
+            return None
     names = tuple(arguments.keywords)
     remarks = marks(*values)
     count = len(arguments.positional)
@@ -310,9 +311,9 @@ def strictly(
         return run.i.call(called, list(operands[:count]), dict(zip(names, operands[count:], strict=True)))
 
     found = NOTHING
-    for choice in ways:
-        operands = (owner, *(value for _, value in choice))
-        key = ("call", element, count, names, tuple(told for told, _ in choice))
+    for choice in itertools.product(*plain):
+        operands = (owner, *(each.value for each in choice))  # type: ignore[attr-defined]  # all are known
+        key = ("call", element, count, names, choice)
         fold = run.engine.folding.folded(key, operands, evaluate, run.context)
         if fold.value is None:
             return None

@@ -21,6 +21,7 @@ from assay.flow.reach.elements import (
     Doubt,
     Known,
     Obj,
+    Seq,
     Thing,
     Value,
     is_plain,
@@ -32,7 +33,6 @@ from assay.flow.reach.items import item, store_item
 from assay.flow.reach.iterating import comprehension, iterated
 from assay.flow.reach.lifting import known_truth, lifted, marks
 from assay.flow.reach.narrowing import narrowed
-from assay.flow.reach.operands import grows
 from assay.flow.values import (
     Class,
     Touched,
@@ -70,7 +70,7 @@ def operated(run: Runner, op: ast.operator, left: Value, right: Value) -> Value:
         if len(kinds) == len(unmarked(left)) + len(unmarked(right)):  # `A | B` names either class
             flat = [k for each in kinds for k in (each if isinstance(each, tuple) else (each,))]
             return run.engine.elements.known(tuple(flat)) | marks(left, right)
-    if left and right and any(grows(run, e) for e in (*left, *right)):
+    if any(isinstance(e, Seq) for e in (*left, *right)) and left and right:
         return joined(left, right)
     return lifted(run, ("op", kind), lambda a, b: binary(op, a, b), [left, right])
 
@@ -196,7 +196,9 @@ def _one_comparison(run: Runner, op: ast.cmpop, left: Value, right: Value) -> Va
         quick = _identity(run, op, left, right)
         if quick is not None:
             return quick
-    if kind in (ast.In, ast.NotIn) and any(grows(run, e) for e in right if isinstance(e, Known)):
+    if kind in (ast.In, ast.NotIn) and any(
+        run.engine.made(("attribute", e, "[]"), run.context) for e in right if isinstance(e, Known)
+    ):
         return RUN | marks(left, right)  # something was added to it
     return lifted(run, ("compare", kind), lambda a, b: strict_compare(run.i, op, a, b), [left, right])
 
@@ -330,7 +332,7 @@ def _subscript(run: Runner, node: ast.Subscript) -> Value:
     owner = run.evaluate(node.value)
     if isinstance(node.slice, ast.Slice):
         parts = [run.evaluate(p) for p in (node.slice.lower, node.slice.upper, node.slice.step) if p]
-        if any(grows(run, e) for e in owner):
+        if any(isinstance(e, Seq) for e in owner):
             return owner | marks(*parts)
         none = run.engine.elements.known(None)
         ends = [run.evaluate(p) if p else none for p in (node.slice.lower, node.slice.upper, node.slice.step)]

@@ -117,8 +117,9 @@ def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value
         return engine.elements.thing(f"{getattr(value.function, 'name', 'kernel')}[]")
     if isinstance(value, Unknown):
         return engine.elements.thing(f"{getattr(value, 'dotted', '')}[]")
+    added = engine.made(("attribute", each, "[]"), run.context)
+    extra = run.read(added) if added is not None else NOTHING
     plain = key - MARKS
-    extra = _added(run, each, plain)
     if not all(isinstance(e, Known) for e in plain):
         return _any_item(run, value) | extra
     found, missing = _looked_up(run, each, plain)
@@ -132,15 +133,6 @@ def _item_of_known(run: Runner, node: ast.AST, each: Known, key: Value) -> Value
             bound = next(iter(engine.elements.method(method, each)))
             return calling.call_element(run, node, bound, Arguments([key]))
     return (found or RUN) | extra
-
-
-def _added(run: Runner, each: Known, keys: Value) -> Value:
-    """What was put into a collection of the interpreter under these keys, since it was made."""
-    names = ["[]"]
-    if isinstance(each.value, dict) and all(isinstance(e, Known) and is_plain(e.value) for e in keys):
-        names = [f"[{key_name(e)}]" for e in keys] + ["[?]"]
-    cells = [run.engine.made(("attribute", each, name), run.context) for name in names]
-    return union(run.read(cell) for cell in cells if cell is not None)
 
 
 def _looked_up(run: Runner, each: Known, keys: Value) -> tuple[Value, bool]:
@@ -188,7 +180,7 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
                 run.event(node, "value", "is handed on", changed=True)
             return
         run.write(engine.attribute_cell(each, "[]"), value)
-        if _is_dict(each):
+        if isinstance(each, Seq) and each.kind == "dict":
             _store_named(run, each, key, value)
     elif isinstance(each, Obj):
         from assay.flow.reach import calling
@@ -202,21 +194,19 @@ def store_item(run: Runner, each: Element, key: Value, value: Value, node: ast.A
         run.event(node, "value", "is written into something of run time", changed=changed)
 
 
-def _is_dict(each: Element) -> bool:
-    return isinstance(each.value, dict) if isinstance(each, Known) else getattr(each, "kind", "") == "dict"
-
-
-def _store_named(run: Runner, each: Element, key: Value, value: Value) -> None:
+def _store_named(run: Runner, each: Seq, key: Value, value: Value) -> None:
     """Keep what is put into a dict under the names of its keys as well."""
     engine = run.engine
     run.write(engine.attribute_cell(each, "keys"), key)
-    for e in key - MARKS:
-        name = key_name(e)
+    names = [key_name(e) for e in key - MARKS]
+    for e, name in zip(key - MARKS, names, strict=True):
+        if name is None:
+            continue
         if isinstance(e, Known) and is_plain(e.value):
             engine.add_key(each, e.value)
-        elif isinstance(each, Known):
-            name = None
-        run.write(engine.attribute_cell(each, f"[{'?' if name is None else name}]"), value)
+        run.write(engine.attribute_cell(each, f"[{name}]"), value)
+    if None in names:
+        run.write(engine.attribute_cell(each, "[?]"), value)
 
 
 def _has_setitem(run: Runner, each: Obj) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from assay.flow.reach.elements import (
     NOTHING,
     RUN,
     Doubt,
+    Known,
     Obj,
     Seq,
     Thing,
@@ -18,7 +20,6 @@ from assay.flow.reach.elements import (
     joined,
     unmarked,
 )
-from assay.flow.reach.operands import choices, standing
 from assay.flow.values import (
     Instance,
     Touched,
@@ -60,12 +61,14 @@ def lifted(run: Runner, key: Any, operation: Callable[..., Any], values: list[Va
     if not all(plain):
         return NOTHING
     remarks = marks(*values)
-    ways = choices(plain, MAX_WAYS, lambda each: standing(run, each))
-    if ways is not None:
+    ways = 1
+    for value in plain:
+        ways *= len(value)
+    if ways <= MAX_WAYS and all(isinstance(e, Known) for value in plain for e in value):
         found = NOTHING
-        for choice in ways:
-            names, operands = tuple(name for name, _ in choice), tuple(value for _, value in choice)
-            result = run.engine.folding.fold((key, names), operands, operation, run.context)
+        for choice in itertools.product(*plain):
+            operands = tuple(each.value for each in choice)  # type: ignore[attr-defined]  # all are known
+            result = run.engine.folding.fold((key, choice), operands, operation, run.context)
             found = joined(found, result if result is not None else RUN)
         return found | remarks
     return vague(plain) | remarks

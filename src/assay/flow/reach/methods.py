@@ -30,7 +30,6 @@ from assay.flow.reach.items import item, item_of_seq, store_item
 from assay.flow.reach.iterating import iterated
 from assay.flow.reach.lifting import marks
 from assay.flow.reach.natives import ordered, pairs, vague
-from assay.flow.reach.operands import standing
 from assay.flow.values import (
     Instance,
 )
@@ -152,17 +151,16 @@ def _strict_method(
 ) -> Value | None:
     if keywords or not all(len(unmarked(a)) == 1 for a in arguments):
         return None
-    operands = [standing(run, each) for each in (receiver, *(next(iter(unmarked(a))) for a in arguments))]
+    operands = [next(iter(unmarked(a))) for a in arguments]
+    if not all(isinstance(o, Known) for o in operands):
+        return None
     i = run.i
 
     def evaluate(owner: Any, *rest: Any) -> Any:
         return i.call(attributes.get(i, owner, name), list(rest), {})
 
-    known = [each for each in operands if each is not None]
-    if len(known) < len(operands):
-        return None
-    key = ("method", name, tuple(told for told, _ in known))
-    values = tuple(value for _, value in known)
+    key = ("method", receiver, name, tuple(operands))
+    values = (receiver.value, *(o.value for o in operands))  # type: ignore[attr-defined]  # all are known
     found = run.engine.folding.fold(key, values, evaluate, run.context)
     if found is None:
         return None
@@ -255,8 +253,6 @@ def _extend(run: Runner, node: ast.AST, each: Element, arguments: list[Value], k
         run.write(cell, items)
         if isinstance(each, Seq) and each.kind == "dict":
             spread_into(run, each, argument)
-        elif isinstance(each, Known) and isinstance(each.value, dict):
-            run.write(engine.attribute_cell(each, "[?]"), items)
     for key, value in keywords.items():
         store_item(run, each, engine.elements.known(key), value)
 

@@ -27,7 +27,6 @@ from assay.flow.reach.elements import (
 from assay.flow.reach.engine import Engine
 from assay.flow.reach.lifting import known_truth
 from assay.flow.reach.narrowing import Env, narrowed
-from assay.flow.reach.operands import grows
 from assay.flow.reach.statements import STATEMENTS
 from assay.flow.values import Class
 
@@ -106,7 +105,9 @@ class Runner:
     def _truth_of(self, each: Element) -> str:
         """How one thing counts in a test: `true`, `false`, `open` until a run, `doubt`; a remark does not."""
         if isinstance(each, Known):
-            known = None if grows(self, each) else known_truth(each.value)
+            known = known_truth(each.value)
+            if isinstance(each.value, list | dict | set) and self._has_grown(each):
+                known = None
             return "open" if known is None else "true" if known else "false"
         if isinstance(each, Thing | Seq):
             return "open"
@@ -115,6 +116,11 @@ class Runner:
         if isinstance(each, Obj):
             return "open" if self._has_size(each.cls) else "true"
         return "" if each in MARKS else "true"
+
+    def _has_grown(self, each: Known) -> bool:
+        """Whether something is added to a collection of the interpreter."""
+        cell = self.engine.made(("attribute", each, "[]"), self.context)
+        return cell is not None and bool(self.read(cell))
 
     def _has_size(self, cls: Any) -> bool:
         names = ("__len__", "__bool__")
