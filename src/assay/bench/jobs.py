@@ -35,12 +35,12 @@ def written(path: Path, requests: Iterable[bytes]) -> Requests:
     return Requests(path=path, edges=edges)
 
 
-def shares(level: Level, prompts: Sequence[Prompt], processes: int) -> Iterator[list[int]]:
+def shares(level: Level, prompts: Sequence[Prompt], processes: int) -> list[list[int]]:
     """Which requests each process sends: streams are dealt out in turn, and requests to streams.
 
     Conversations stay together. `prompts` are all of the rung, warm-ups first.
 
-    >>> list(shares(Level(requests=5, concurrency=3), [Prompt()] * 5, 2))
+    >>> shares(Level(requests=5, concurrency=3), [Prompt()] * 5, 2)
     [[0, 2, 3], [1, 4]]
     """
     streams = processes if level.open else max(1, level.concurrency or 1)
@@ -49,7 +49,7 @@ def shares(level: Level, prompts: Sequence[Prompt], processes: int) -> Iterator[
     for number, prompt in enumerate(prompts):
         heads = 0 if number == level.warmups else heads + (prompt.turn == 1)
         found[heads % streams % processes].append(number)
-    yield from found
+    return found
 
 
 def jobs(  # noqa: PLR0913 - all that a job holds

@@ -111,10 +111,8 @@ def measure(
     progress: OnProgress | None = None,
 ) -> Iterator[tuple[Rung, tuple[RequestRecord, ...]]]:
     """Drive the levels as `drive_rungs` does; each rung is yielded with all its records, held in memory."""
-    with tempfile.TemporaryDirectory(
-        prefix=".assay-bench-", dir=limits.scratch if limits else None
-    ) as folder:
-        path = Path(folder) / "records"
+    with _scratch(limits or Limits()) as folder:
+        path = folder / "records"
         rungs = drive_rungs(
             where, workload, levels, lambda _: path, key=key, limits=limits, progress=progress
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay import reports
 from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.progress import Reporter
+from assay.deployment import compose_service
 from assay.errors import InputError
 from assay.facts import (
     CONTAINER_RUNTIMES,
@@ -65,7 +66,8 @@ def _read(target: str, options: DescribeOptions, progress: Reporter) -> tuple[Li
     with open_host(machine, options) as host:
         sudo = options.sudo and host.run(["id", "-u"]).checked().out.strip() != b"0"
         live = read_live(host, unit, sudo=sudo, user=options.user)
-    return live, re.sub(r"[^\w.-]", "-", unit.removesuffix(".service").removeprefix("compose:"))
+    name = "/".join(compose_service(unit) or (unit.removesuffix(".service"),))
+    return live, re.sub(r"[^\w.-]", "-", name)
 
 
 def _config_file(out: Path | None, live: LiveDeployment) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from assay.deployment import COMPOSE_SERVICE
+from assay.deployment import compose_service
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def check_target(
         )
     if text.startswith("compose:"):
         service, at, host = text.partition("@")
-        if not COMPOSE_SERVICE.fullmatch(service) or (at and not host):
+        if compose_service(service) is None or (at and not host):
             raise InputError(f"{text!r} is no compose:PROJECT/SERVICE@HOST")
         return service, host or None
     if match := re.fullmatch(r"(?P<unit>.+?\.service)(?:@(?P<host>.+))?", text, re.DOTALL):

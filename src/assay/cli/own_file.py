@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from assay.diagnostics import write_edits
 from assay.errors import HostError, InputError, Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from assay.deployment import Live
     from assay.hosts import Host
     from assay.rollout import Look
@@ -28,13 +31,24 @@ def own_file(deployment: Path, live: Live) -> UserFile | None:
     return read_user_file(deployment.absolute().parent / Path(live.unit_file).expanduser())
 
 
-def check_same(host: Host, look: Look, own: UserFile) -> None:
-    """The file here is the one there, so that both can be changed together.
+@contextlib.contextmanager
+def kept_in_step(
+    host: Host, look: Callable[[], Look], own: UserFile | None, *, dry_run: bool
+) -> Iterator[None]:
+    """A block that changes the unit's own file there: it is the same here before, and is written here after.
 
     Raises:
-        Refused: it is not.
+        Refused: it is not the same; nothing was changed.
         HostError: the one there cannot be read.
     """
+    if own is not None:
+        _check_same(host, look(), own)
+    yield
+    if own is not None and not dry_run:
+        _follow(host, look(), own)
+
+
+def _check_same(host: Host, look: Look, own: UserFile) -> None:
     if _there(host, look) != own.text:
         raise Refused(
             f"{own.path} is not {look.machine.layout.kept} as it is on {host.name}",
@@ -43,7 +57,7 @@ def check_same(host: Host, look: Look, own: UserFile) -> None:
         )
 
 
-def follow(host: Host, look: Look, own: UserFile) -> None:
+def _follow(host: Host, look: Look, own: UserFile) -> None:
     """Write here what stands there now; that it cannot be written is said, as the machine is done."""
     try:
         new = _there(host, look)

@@ -13,7 +13,7 @@ from assay import reports
 from assay.cli.extras import with_numpy
 from assay.cli.host_options import check_target, check_user, open_host
 from assay.cli.noting import interrupted_by, new_id, nothing, noting, say, subject_of, tell, who
-from assay.cli.own_file import check_same, follow, own_file
+from assay.cli.own_file import kept_in_step, own_file
 from assay.deployment import Hooks, Live, load_deployment
 from assay.engines import is_followed, server_of
 from assay.errors import InputError
@@ -156,13 +156,9 @@ def promoted(target: str, options: PromoteOptions) -> str:
         def look() -> Look:
             return _look(host, live, hooks, patience)
 
-        if own is not None:
-            check_same(host, look(), own)
         plan = watch_plan(rule, look, note, options, subject=subject_of(live))
-        with interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        with kept_in_step(host, look, own, dry_run=False), interrupted_by(signal.SIGTERM, signal.SIGHUP):
             found = promote_watched(plan)
-        if own is not None:
-            follow(host, look(), own)
     return reports.watched_json(found) if options.json else reports.watched_text(found)
 
 
@@ -184,11 +180,8 @@ def _after(target: str, options: UndoOptions, act: Callable[..., Intent | Outcom
             if isinstance(body, Intent):
                 tell(reports.intent_text(body))
 
-        if own is not None:
-            check_same(host, look, own)
-        done = act(look, note=shown, on_step=say, dry_run=options.dry_run)
-        if own is not None and not options.dry_run:
-            follow(host, look, own)
+        with kept_in_step(host, lambda: look, own, dry_run=options.dry_run):
+            done = act(look, note=shown, on_step=say, dry_run=options.dry_run)
     if isinstance(done, Intent):
         return reports.intent_json(done) if options.json else reports.intent_text(done)
     return reports.outcome_json(done) if options.json else reports.outcome_text(done)

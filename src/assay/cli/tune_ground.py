@@ -14,6 +14,7 @@ from assay.cli.host_options import open_host
 from assay.cli.noting import say, subject_of, who
 from assay.cli.rollout_run import patience_of
 from assay.cli.watch_run import watch_plan, watch_rule
+from assay.deployment import compose_service
 from assay.errors import InputError, Refused
 from assay.facts import same_command
 from assay.rollout import check_permission as check_unit
@@ -88,7 +89,7 @@ def opened(
     if live is None:
         yield LocalProcess(_process(subject, began, options), ran=began.ran)
         return
-    if live.unit_file is not None or live.unit.startswith("compose:"):
+    if live.unit_file is not None or compose_service(live.unit):
         raise Refused(
             f"{subject.path}: studies start systemd units only, and keep a change in a drop-in",
             hint="`assay try` and `assay apply` do the rest; leave unit_file out to have a drop-in kept",

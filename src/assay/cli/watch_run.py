@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from typing import TYPE_CHECKING
 
 from assay import reports
@@ -81,7 +80,7 @@ def said(text: str) -> None:
 
 
 def _switch(seconds: int) -> int:
-    if not 5 <= seconds <= 7 * 86400 or not math.isfinite(seconds):
+    if not 5 <= seconds <= 7 * 86400:
         raise InputError(f"--switch {seconds}: at least 5 s, and at most a week, were expected")
     return seconds
 

@@ -11,7 +11,6 @@ from assay.deployment.containers.yaml_text import (
     read_yaml,
 )
 from assay.deployment.deployment import (
-    COMPOSE_SERVICE,
     CommandKind,
     CommandSource,
     Deployment,
@@ -20,6 +19,7 @@ from assay.deployment.deployment import (
     Live,
     OwnCandidate,
     Trials,
+    compose_service,
 )
 from assay.deployment.edits import apply_edits, flag_replacement, removal
 from assay.deployment.engine import EngineReference, not_run, parse_engine
@@ -47,7 +47,6 @@ from assay.deployment.toml_file.load import load_deployment
 from assay.deployment.wrappers.unwrap import unwrap
 
 __all__ = [
-    "COMPOSE_SERVICE",
     "KEYS",
     "Accelerator",
     "Command",
@@ -85,6 +84,7 @@ __all__ = [
     "accelerators",
     "apply_edits",
     "command_line",
+    "compose_service",
     "compose_words",
     "find_accelerator",
     "find_model",

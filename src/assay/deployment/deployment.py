@@ -78,8 +78,17 @@ class OwnCandidate(Value):
     """For what reason."""
 
 
-COMPOSE_SERVICE = re.compile(r"compose:[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-"""What a service of docker compose is called: `compose:PROJECT/SERVICE`."""
+_COMPOSE_SERVICE = re.compile(r"compose:([A-Za-z0-9][\w.-]*)/([A-Za-z0-9][\w.-]*)", re.ASCII)
+
+
+def compose_service(unit: str) -> tuple[str, str] | None:
+    """Project and service of `compose:PROJECT/SERVICE`; None for what is no such name, as a systemd unit's.
+
+    >>> compose_service("compose:llm/server"), compose_service("llm.service")
+    (('llm', 'server'), None)
+    """
+    found = _COMPOSE_SERVICE.fullmatch(unit)
+    return (found[1], found[2]) if found else None
 
 
 class Live(Value):

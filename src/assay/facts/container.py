@@ -85,13 +85,12 @@ def read_container(host: Host, runtime: str, name: str, *, sudo: bool) -> Contai
     return parse_container(result.out)
 
 
-def find_compose_container(host: Host, service: str, *, sudo: bool) -> str:
-    """The name of the container of `compose:PROJECT/SERVICE`.
+def find_compose_container(host: Host, project: str, name: str, *, sudo: bool) -> str:
+    """The name of the container of a service of docker compose.
 
     Raises:
         CommandFailed: there is none, or there are several.
     """
-    project, _, name = service.removeprefix("compose:").partition("/")
     labels = (f"project={project}", f"service={name}", "oneoff=False")
     filters = [word for each in labels for word in ("--filter", f"label=com.docker.compose.{each}")]
     ask = ["docker", "ps", "-a", *filters, "--format", "{{.Names}}"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._value import Value
+from assay.deployment import compose_service
 from assay.engines import key_of, model_of, url_of
 from assay.errors import CommandFailed, HostError
 from assay.facts.container import ContainerState, find_compose_container, read_container
@@ -84,8 +85,8 @@ def read_live(host: Host, unit: str, *, sudo: bool = False, user: bool = False) 
         InputError: that is not the full name of a unit.
         Unreachable: no connection.
     """
-    if unit.startswith("compose:"):
-        name = find_compose_container(host, unit, sudo=sudo)
+    if service := compose_service(unit):
+        name = find_compose_container(host, *service, sudo=sudo)
         return read_live_container(host, "docker", name, sudo=sudo)
     state = unit_state(host, unit, user=user)
     if state.load_state == "not-found":

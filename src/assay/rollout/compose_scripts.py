@@ -21,6 +21,10 @@ later() {
   systemctl is-active --quiet "$name.service" && return 0
   systemd-run --quiet --collect --unit="$name" --setenv="HOME=${HOME:-/root}" "$@"
 }
+boxes() {
+  docker ps "$@" --filter "label=com.docker.compose.project=$project" \
+    --filter "label=com.docker.compose.service=$service" --filter label=com.docker.compose.oneoff=False
+}
 t_reload() { :; }
 t_state() { if old config -q >/dev/null 2>&1; then echo loaded; else echo "not taken by docker compose"; fi; }
 t_stop() { sync; old_later "$switch-stop" stop "$service"; }
@@ -67,9 +71,7 @@ t_as() {
   sha256sum <"$kept" >"$run/base"
 }
 t_kept() {
-  runs=$(docker ps -q --filter "label=com.docker.compose.project=$project" \
-    --filter "label=com.docker.compose.service=$service" --filter label=com.docker.compose.oneoff=False)
-  runs=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}}' $runs)
+  runs=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}}' $(boxes -q))
   said=$(old config --hash="$service")
   [ "$runs" = "${said##* }" ] || { echo "the file as it would be kept is not what runs" >&2; return 1; }
 }
@@ -97,9 +99,7 @@ def functions_of(project: ComposeProject, kept: str) -> str:
 
 LOOK = r"""
 systemctl is-active --quiet "$2-start.service" && echo starting
-ids=$(docker ps -aq --no-trunc --filter "label=com.docker.compose.project=$project" \
-  --filter "label=com.docker.compose.service=$service" \
-  --filter label=com.docker.compose.oneoff=False) || exit 1
+ids=$(boxes -aq --no-trunc) || exit 1
 [ -z "$ids" ] || docker inspect --type container --format "$3" $ids 2>/dev/null || :
 [ ! -e "$1" ] || echo trial
 """
@@ -133,8 +133,7 @@ if [ -e "$trial" ]; then new config -q; else old config -q; fi 2>&1
 """`$1`: the trial's file. Prints what compose says of its files."""
 
 LOG = r"""
-for id in $(docker ps -aq --filter "label=com.docker.compose.project=$project" \
-  --filter "label=com.docker.compose.service=$service" --filter label=com.docker.compose.oneoff=False); do
+for id in $(boxes -aq); do
   docker logs --tail 400 ${1:+--since "$1"} "$id" 2>&1
 done
 [ -z "$1" ] || journalctl -q -o cat --no-pager -n 50 --since "@${2%%.*}" -u "$3-start.service" || :

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.deployment import UserFile, states_command
+from assay.deployment import UserFile, compose_service, states_command
 from assay.errors import CommandFailed, Refused
 from assay.hosts import Script
 from assay.rollout.drop_in import ComposeProject, Layout, UnitFolders, compose_layout, layout
@@ -21,8 +21,6 @@ systemctl --user show -p UnitPath --value || exit 1
 echo "$HOME"
 loginctl show-user "$(id -u)" -p Linger --value 2>/dev/null || echo unknown
 """
-COMPOSE = "compose:"
-"""Begins the name of a service of docker compose: `compose:PROJECT/SERVICE`."""
 _LABELS = (
     *("com.docker.compose.project.working_dir", "com.docker.compose.project.config_files"),
     *("com.docker.compose.project.environment_file", "com.docker.compose.version"),
@@ -46,8 +44,8 @@ def places_of(host: Host, unit: str, *, user: bool) -> Layout:
         CommandFailed: the user has no manager there.
         Refused: it ends with the user's last session, and the service and the switch with it.
     """
-    if unit.startswith(COMPOSE):
-        return _compose_places(host, unit)
+    if service := compose_service(unit):
+        return _compose_places(host, unit, *service)
     if not user:
         return layout(unit)
     said = host.run(Script(text=_LOOK, name="the look at the user's manager"))
@@ -66,14 +64,13 @@ def places_of(host: Host, unit: str, *, user: bool) -> Layout:
     return layout(unit, folders)
 
 
-def _compose_places(host: Host, unit: str) -> Layout:
+def _compose_places(host: Host, unit: str, name: str, service: str) -> Layout:
     """Where things lie for `compose:PROJECT/SERVICE`, by the labels that compose gives its containers.
 
     Raises:
         CommandFailed: docker does not answer, or there is no such container.
         Refused: it has several, or its files cannot be told.
     """
-    name, _, service = unit.removeprefix(COMPOSE).partition("/")
     sudo = host.run(["id", "-u"]).checked().out.strip() != b"0"
     script = Script(text=_LABELLED, arguments=(name, service, _FORMAT), name="the look at compose's labels")
     said = host.run(script, sudo=sudo, timeout_s=60.0).checked().out

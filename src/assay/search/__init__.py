@@ -6,7 +6,11 @@ from assay.search.habits import Habits, Outcome
 from assay.search.search import Search
 from assay.search.space import Arm, Effect, Knob, Objective, Space
 
+AnySearch = Search | OptunaSearch
+"""Both are asked and told alike."""
+
 __all__ = [
+    "AnySearch",
     "Arm",
     "Effect",
     "Habits",

@@ -19,7 +19,7 @@ from assay.candidates import Candidate
 from assay.decisions import Decision, decide
 from assay.errors import JournalError, MeasurementError
 from assay.rollout import Change
-from assay.search import Arm, Habits, Objective, OptunaSearch, Outcome, Search
+from assay.search import AnySearch, Arm, Habits, Objective, OptunaSearch, Outcome, Search
 from assay.stats import Noise, noise, pooled
 from assay.study.budget import Spent
 from assay.study.endings import option_ends
@@ -332,7 +332,6 @@ class Conductor:
         return ", ".join(f"{name} {value}" for name, value in changed(self._candidates, arm))
 
 
-AnySearch = Search | OptunaSearch
 _PHASES: dict[Phase, str] = {
     "baseline": "baseline",
     "search": "search",

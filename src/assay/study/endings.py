@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assay.candidates import Candidate
-from assay.search import Arm, OptunaSearch, Search
+from assay.search import AnySearch, Arm
 from assay.study.entries import OptionEnd, StartEnded
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def option_ends(
     candidates: Sequence[Candidate],
     starts: Sequence[StartEnded],
     conclusion: Conclusion,
-    search: Search | OptunaSearch,
+    search: AnySearch,
 ) -> tuple[OptionEnd, ...]:
     """One for each candidate, in its order."""
     return tuple(_end(at, each, candidates, starts, conclusion, search) for at, each in enumerate(candidates))
@@ -32,7 +32,7 @@ def _end(
     candidates: Sequence[Candidate],
     starts: Sequence[StartEnded],
     conclusion: Conclusion,
-    search: Search | OptunaSearch,
+    search: AnySearch,
 ) -> OptionEnd:
     baseline = tuple(one.present for one in candidates)
     served = {start.arm[at] for start in starts if start.outcome == "served"} - {each.present}
@@ -62,12 +62,12 @@ def _end(
     )
 
 
-def _middle(search: Search | OptunaSearch, arm: Arm, baseline: Arm) -> float:
+def _middle(search: AnySearch, arm: Arm, baseline: Arm) -> float:
     found = search.difference(arm, baseline)
     return -math.inf if found is None else found[0]
 
 
-def _believed(search: Search | OptunaSearch, arm: Arm, baseline: Arm) -> tuple[float | None, float | None]:
+def _believed(search: AnySearch, arm: Arm, baseline: Arm) -> tuple[float | None, float | None]:
     """As shares; nothing where the search was only told of arms that change more."""
     found = search.difference(arm, baseline)
     if found is None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from assay.deployment.deployment import (
-    COMPOSE_SERVICE,
     Deployment,
     Hooks,
     Library,
@@ -17,6 +16,7 @@ from assay.deployment.deployment import (
     OwnCandidate,
     Trials,
     Where,
+    compose_service,
 )
 from assay.deployment.engine import EngineReference, parse_engine
 from assay.deployment.files import read_user_file
@@ -237,7 +237,7 @@ def _read_live(top: Section) -> Live | None:
     unit, host, url, model = (section.text(key) for key in ("unit", "host", "url", "model"))
     if not section.has("unit"):
         section.fault("unit", 'expected a unit, such as "llm.service"; it is missing')
-    elif unit is not None and not (_UNIT.fullmatch(unit) or COMPOSE_SERVICE.fullmatch(unit)):
+    elif unit is not None and not (_UNIT.fullmatch(unit) or compose_service(unit)):
         section.fault(
             "unit",
             'expected the full name of a service, such as "llm.service", or "compose:PROJECT/SERVICE", got '

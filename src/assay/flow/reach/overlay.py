@@ -482,9 +482,7 @@ class Overlay:
             starts = context.is_root and context.level == ALWAYS
             if outcome.death is not None and starts and context.outcome.death is None:
                 self.found.death = outcome.death
-            elif (
-                outcome.death is not None and self._came_through(context) and self.level(context) >= SOMETIMES
-            ):
+            elif outcome.death is not None and self._came_through(context):
                 self.found.stuck = outcome.death
 
     def _came_through(self, context: Context) -> bool:
