@@ -174,6 +174,35 @@ def test_a_method_is_told_apart_by_a_text(compare: Compare) -> None:
     assert compare(worker, "--fast").outcome == "raises"
 
 
+def test_where_b_never_comes_through_what_is_called_at_times_it_may_not_start(compare: Compare) -> None:
+    found = compare(
+        "import zmq\n"
+        "class Method:\n"
+        "    def __init__(self, layer, fast):\n"
+        "        if fast: raise RuntimeError('not on this device')\n"
+        "def main(args):\n"
+        "    for name in zmq.layers():\n        if zmq.is_linear(name): Method(name, args.fast)\n",
+        "--fast",
+    )
+    assert found.outcome == "open"
+    assert any("raises RuntimeError: not on this device" in each for each in found.open_atoms)
+
+
+def test_what_b_stops_calling_does_not_stop_it(compare: Compare) -> None:
+    found = compare(
+        "import zmq\n"
+        "READY = None\n"
+        "def ready():\n    if READY is None: raise ValueError('not set up')\n    return READY\n"
+        "def begin():\n    global READY\n    READY = zmq.begin()\n"
+        "def answers():\n    while zmq.on(): zmq.send(ready())\n"
+        "def main(args):\n"
+        "    if not args.fast:\n        begin()\n        ready()\n        answers()\n"
+        "    if zmq.other(): ready()\n",
+        "--fast",
+    )
+    assert found.outcome == "effect"
+
+
 def test_a_comparison_leaves_nothing_behind(tmp_path: Path) -> None:
     """What only run B comes to is as new to the next comparison as it was to the first."""
     chain = "\n".join(

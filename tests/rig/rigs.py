@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -80,6 +81,18 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 30.0) -> None
     while not condition():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.02)
+
+
+def begun(words: Sequence[str], *, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    """`assay` with these words as a process of its own, which tests may stop or kill; stderr tells."""
+    source = Path(__file__).parents[2] / "src"
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay", *words],
+        stderr=subprocess.PIPE,
+        stdout=stdout,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
 
 
 @contextmanager

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rig import service
-from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig.rigs import Rig, a_rig, begun, wait_until
 from tests.rig.service import serves
 from tests.rig.test_rollout import clean, command
 from tests.study.engine import ARGUMENTS, SERVER
@@ -103,13 +100,7 @@ def test_killed_on_trial_it_goes_back_by_its_switch_and_gone_on_with_it_is_kept(
     rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = command(rig)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "assay", *words(rig, "--keep")],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
+    process = begun(words(rig, "--keep"))
     assert process.stderr is not None
     for line in process.stderr:
         if re.search(r"start \d+, search: --standin quick", line):

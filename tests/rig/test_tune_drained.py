@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rig import service
-from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig.rigs import Rig, begun, wait_until
 from tests.rig.service import serves
-from tests.rig.test_tune import FILE, ROOT, words, write_files
-from tests.rig.test_user_units import ME, TEXT, command, inside
+from tests.rig.test_tune import FILE, words, write_files
+from tests.rig.test_user_units import ME, TEXT, a_users_rig, command, inside
 
 from assay.cli import main
 
@@ -25,10 +22,7 @@ pytestmark = [pytest.mark.rig, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    with a_rig(count=1, packages="dbus-user-session") as started:
-        service.install(started)
-        started.inside("systemctl", "disable", "--now", service.UNIT)
-        started.inside("loginctl", "enable-linger", ME)
+    with a_users_rig() as started:
         yield started
 
 
@@ -74,13 +68,7 @@ def test_killed_it_stays_drained_is_said_to_be_and_goes_on(
     rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = command(rig)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "assay", *words(rig)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
+    process = begun(words(rig))
     assert process.stderr is not None
     for line in process.stderr:
         if "start 3, baseline" in line:

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,19 @@ ME = "deploy"
 TEXT = service.UNIT_TEXT.replace("multi-user.target", "default.target")
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
+@contextmanager
+def a_users_rig() -> Iterator[Rig]:
+    """A machine on which the service is to be that user's."""
     with a_rig(count=1, packages="dbus-user-session") as started:
         service.install(started)
         started.inside("systemctl", "disable", "--now", service.UNIT)
         started.inside("loginctl", "enable-linger", ME)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with a_users_rig() as started:
         yield started
 
 

@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rig import service
-from tests.rig.rigs import Rig, a_rig, wait_until
+from tests.rig import service, test_tune
+from tests.rig.rigs import Rig, a_rig, begun, wait_until
 from tests.rig.test_rollout import back, clean, command, is_base
 
 from assay.cli import main
@@ -21,21 +20,7 @@ from assay.journal import Journal
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(300)]
 
-ROOT = Path(__file__).parents[2]
-FILE = """
-engine = "sglang==0.5.10"
-unit = "llm.service"
-[model]
-path = "model"
-[hardware]
-name = "CPU"
-capability = "0.0"
-[live]
-unit = "llm.service"
-host = "rig1"
-[trials]
-where = "in_place"
-"""
+FILE = test_tune.FILE.replace("./engine", "sglang==0.5.10")
 
 
 def words(rig: Rig, *, minutes: str = "0.1", switch: str = "8") -> list[str]:
@@ -81,15 +66,9 @@ def ssh(rig: Rig) -> tuple[str, str]:
     return "--ssh-config", str(rig.config)
 
 
-def begun(rig: Rig, *, minutes: str, switch: str = "8") -> subprocess.Popen[str]:
+def watching(rig: Rig, *, minutes: str, switch: str = "8") -> subprocess.Popen[str]:
     """A watch under way, of which the first look was written down."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "assay", *words(rig, minutes=minutes, switch=switch)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
+    process = begun(words(rig, minutes=minutes, switch=switch), stdout=subprocess.PIPE)
     wait_until(lambda: "watch-look" in kinds() or process.poll() is not None, 30)
     assert process.poll() is None, process.communicate()
     return process
@@ -130,7 +109,7 @@ def test_what_goes_well_is_kept(rig: Rig, capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_what_leaves_its_range_goes_back(rig: Rig, to: str, told: str) -> None:
-    process = begun(rig, minutes="0.3")
+    process = watching(rig, minutes="0.3")
     turn(rig, to)
     wait_until(lambda: process.poll() is not None, 90)
     turn(rig, "")
@@ -141,7 +120,7 @@ def test_what_leaves_its_range_goes_back(rig: Rig, to: str, told: str) -> None:
 
 
 def test_killed_its_shorter_switch_takes_it_back(rig: Rig) -> None:
-    process = begun(rig, minutes="5")
+    process = watching(rig, minutes="5")
     process.send_signal(signal.SIGKILL)
     process.communicate()
     began = time.monotonic()
@@ -150,7 +129,7 @@ def test_killed_its_shorter_switch_takes_it_back(rig: Rig) -> None:
 
 
 def test_interrupted_it_goes_back_at_once(rig: Rig) -> None:
-    process = begun(rig, minutes="5")
+    process = watching(rig, minutes="5")
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 130
@@ -158,7 +137,7 @@ def test_interrupted_it_goes_back_at_once(rig: Rig) -> None:
 
 
 def test_a_link_that_is_cut_for_good_leaves_it_to_the_switch(rig: Rig) -> None:
-    process = begun(rig, minutes="5")
+    process = watching(rig, minutes="5")
     rig.call("link", "rig1", "down")
     back(rig, 40)
     rig.call("link", "rig1", "up")
@@ -170,7 +149,7 @@ def test_a_link_that_is_cut_for_good_leaves_it_to_the_switch(rig: Rig) -> None:
 
 
 def test_a_link_that_is_cut_for_a_moment_does_not_matter(rig: Rig) -> None:
-    process = begun(rig, minutes="0.3", switch="30")
+    process = watching(rig, minutes="0.3", switch="30")
     rig.call("link", "rig1", "down")
     time.sleep(10)  # longer than from one look to the next
     rig.call("link", "rig1", "up")

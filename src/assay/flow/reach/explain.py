@@ -137,10 +137,10 @@ class Explainer:
         """What the comparison of B with A came to."""
         if found.death is not None:
             return self._raises(found.death, overlay, fields)
-        best = max(found.effects, key=_weight, default=None)
-        if best is not None and found.stuck is not None:
+        if found.stuck is not None:
             stop = f"whether the start gets there: {self._stop(found.stuck)}"
             return Difference(outcome="open", open_atoms=(stop,), reads=self.reached_reads(fields))
+        best = max(found.effects, key=_weight, default=None)
         if best is not None and best.level >= SOMETIMES:
             return self._effect(best, overlay, fields)
         if best is not None:
